@@ -145,7 +145,7 @@ let package = Package(
         ),
         .testTarget(
             name: "IdentityBrokerTests",
-            dependencies: ["IdentityBroker", "IdentityClient", "OAuthWire"]
+            dependencies: ["IdentityBroker", "IdentityClient", "GLibSupport", "OAuthWire"]
         ),
         .testTarget(
             name: "EndToEndTests",

@@ -87,6 +87,8 @@ import Testing
             #"{"brokerTokenResponse":{"accessToken":"a","grantedScopes":{}}}"#,
             #"{"brokerTokenResponse":{"accessToken":"\#(String(repeating: "a", count: 65_537))"}}"#,
             #"{"brokerTokenResponse":{"accessToken":"a","grantedScopes":"\#(String(repeating: "s ", count: 1001))"}}"#,
+            #"{"brokerTokenResponse":{"accessToken":"a","grantedScopes":"\#(String(repeating: "s", count: 1025))"}}"#,
+            #"{"brokerTokenResponse":{"accessToken":"a","idToken":"\#(String(repeating: "a", count: 65_537))"}}"#,
             #"{"brokerTokenResponse":{"accessToken":"a","account":{"homeAccountId":"x.y"},"clientInfo":"eyJ1aWQiOiJhIiwidXRpZCI6ImIifQ"}}"#,
             String(repeating: "[", count: 1000),
         ]
@@ -120,6 +122,14 @@ import Testing
     )
     func listsOnlyAccountsWithAnIdentifier(text: String, count: Int) throws {
         #expect(try BrokerFixtures.reply(text).accounts().count == count)
+    }
+
+    @Test func anEmptyTextIsNotTold() throws {
+        let text = #"{"brokerTokenResponse":{"accessToken":"a","grantedScopes":"","idToken":""}}"#
+        let tokens = try BrokerFixtures.reply(text).tokens(isSilent: true)
+        #expect(tokens.scopes == nil && tokens.idToken == nil)
+        let accounts = try BrokerFixtures.reply(#"{"accounts":[{"homeAccountId":"a.b","environment":""}]}"#).accounts()
+        #expect(accounts.first?.account.environment == "login.microsoftonline.com")
     }
 
     @Test func refusesAccountsWithoutEnd() throws {

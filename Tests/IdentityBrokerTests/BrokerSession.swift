@@ -4,6 +4,7 @@ import FoundationEssentials
 import Glibc
 import IdentityClient
 import OAuthWire
+import Synchronization
 
 @testable import IdentityBroker
 
@@ -15,6 +16,7 @@ final class BrokerSession: Sendable {
     let directory: String
     let address: String
     private let process: Int32
+    private let hasEnded = Mutex(false)
 
     struct Failed: Error {}
 
@@ -48,8 +50,17 @@ final class BrokerSession: Sendable {
         process = id
     }
 
+    /// Ends the bus.
+    func end() {
+        let isFirst = hasEnded.withLock { hasEnded in
+            defer { hasEnded = true }
+            return !hasEnded
+        }
+        if isFirst { kill(process, SIGKILL) }
+    }
+
     deinit {
-        kill(process, SIGKILL)
+        end()
         try? FileManager.default.removeItem(atPath: directory)
     }
 
@@ -72,4 +83,24 @@ final class BrokerSession: Sendable {
     private static func write(_ text: String, to path: String) throws {
         try Data(text.utf8).write(to: URL(filePath: path))
     }
+}
+
+/// A Unix socket at which nobody accepts a connection.
+final class SilentListener: Sendable {
+    private let descriptor: Int32
+
+    init(path: String) throws {
+        descriptor = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue), 0)
+        var address = sockaddr_un()
+        address.sun_family = sa_family_t(AF_UNIX)
+        unsafe withUnsafeMutableBytes(of: &address.sun_path) { unsafe $0.copyBytes(from: path.utf8) }
+        let isBound = unsafe withUnsafePointer(to: &address) { pointer in
+            unsafe pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                unsafe bind(descriptor, $0, socklen_t(MemoryLayout<sockaddr_un>.size)) == 0
+            }
+        }
+        guard isBound, listen(descriptor, 8) == 0 else { throw BrokerSession.Failed() }
+    }
+
+    deinit { close(descriptor) }
 }

@@ -39,6 +39,7 @@ struct LinuxTokenBrokerTests {
             ]
         )
         #expect(calls[1][5].contains(#""x-unknown":[1.50]"#))
+        #expect(calls[1][6].hasPrefix(":"), "to the owner of the name alone")
     }
 
     /// Microsoft's type for a bound token, and Himmelblau's.
@@ -65,15 +66,75 @@ struct LinuxTokenBrokerTests {
         #expect(error?.code == .noTokensFound)
     }
 
-    @Test func asksThePersonAndFindsTheAccountAfterwards() async throws {
+    /// An answer without an account, whose ID token is about Alice.
+    private static var answerAboutAlice: String {
         let header = Base64URL.encode(Array(#"{"alg":"RS256"}"#.utf8))
         let parts = BrokerFixtures.homeAccountID.split(separator: ".")
         let claims = Base64URL.encode(Array(#"{"oid":"\#(parts[0])","tid":"\#(parts[1])"}"#.utf8))
-        let answer = BrokerFixtures.tokens301.replacing("h.p.s", with: "\(header).\(claims).AAAA")
+        return BrokerFixtures.tokens301.replacing("h.p.s", with: "\(header).\(claims).AAAA")
+    }
+
+    @Test func asksThePersonAndFindsTheAccountAfterwards() async throws {
+        let answer = Self.answerAboutAlice
         let session = try BrokerSession(["getAccounts": BrokerFixtures.accounts, "acquireTokenInteractively": answer])
         let tokens = try await session.broker().acquireTokenInteractively(Self.request(for: nil))
         #expect(tokens.homeAccountID == BrokerFixtures.homeAccountID)
         #expect(try session.calls().map(\.[0]) == ["acquireTokenInteractively", "getAccounts"])
+    }
+
+    private static let others = BrokerFixtures.accounts
+        .replacing("aaaaaaaa-0000", with: "ffffffff-0000").replacing("alice@", with: "bob@")
+
+    @Test func actsForTheWantedAccountOnly() async throws {
+        let both = BrokerFixtures.accounts.replacing(
+            #"{"accounts":["#,
+            with: #"{"accounts":[\#(Self.others.dropFirst(13).dropLast(2)),"#
+        )
+        let session = try BrokerSession([
+            "getAccounts": both, "acquireTokenSilently": BrokerFixtures.tokens301, "removeAccount": "{}",
+        ])
+        _ = try await session.broker().acquireTokenSilently(Self.request())
+        try await session.broker().remove(try #require(try Self.request().account), for: Self.clientID)
+        for call in try session.calls() where call[0] != "getAccounts" {
+            #expect(call[5].contains("alice@") && !call[5].contains("bob@"), "\(call[0])")
+        }
+    }
+
+    @Test func doesNothingForAnAccountThatTheBrokerDoesNotHave() async throws {
+        let answer = Self.answerAboutAlice
+        let session = try BrokerSession(["getAccounts": Self.others, "acquireTokenInteractively": answer])
+        try await session.broker().remove(try #require(try Self.request().account), for: Self.clientID)
+        #expect(try await session.broker().acquireTokenInteractively(Self.request(for: nil)).homeAccountID == nil)
+        #expect(try session.calls().map(\.[0]) == ["getAccounts", "acquireTokenInteractively", "getAccounts"])
+    }
+
+    @Test func asksNothingMoreOfABrokerThatGaveItsNameUp() async throws {
+        let session = try BrokerSession(["getAccounts": "@rename", "acquireTokenInteractively": "{}"])
+        let error = await Self.failure { try await session.broker().acquireTokenInteractively(Self.request()) }
+        #expect(error?.code == .serverUnavailable)
+        #expect(try session.calls().map(\.[0]) == ["getAccounts"])
+    }
+
+    @Test func endsWithTheBus() async throws {
+        let session = try BrokerSession(["acquireTokenInteractively": "@never"])
+        let request = try Self.request(for: nil)
+        let task = Task { try await session.broker().acquireTokenInteractively(request) }
+        try await session.waitForCall("acquireTokenInteractively")
+        session.end()
+        #expect(await Self.failure { try await task.value }?.code == .serverUnavailable)
+    }
+
+    @Test func givesUpOnABusThatDoesNotAnswer() async throws {
+        let directory = "/tmp/identity-broker-\(UUID().uuidString)"
+        try FileManager.default.createDirectory(atPath: directory, withIntermediateDirectories: true)
+        defer { try? FileManager.default.removeItem(atPath: directory) }
+        let listener = try SilentListener(path: "\(directory)/bus")
+        defer { withExtendedLifetime(listener) {} }
+        var settings = BrokerSettings()
+        settings.busAddress = "unix:path=\(directory)/bus"
+        settings.patience = .milliseconds(200)
+        let broker = LinuxTokenBroker(settings)
+        #expect(await Self.failure { try await broker.accounts(for: Self.clientID) }?.code == .serverUnavailable)
     }
 
     @Test func cancelsTheDialogOfACancelledTask() async throws {

@@ -29,10 +29,32 @@ import Testing
         ("client_id", "unknown"), ("scope", "S3cr3t"), ("issuer", "h.test/t"), ("issuer", "https://a@h.test/"),
         ("scopes_supported", "alice@example.test"), ("user-agent", "server/1"), ("custom", "value"), ("x5c", "MIIB"),
         ("subject_token", "abc"), ("actor_token", "abc"), ("device_secret", "abc"), ("issued_token_type", "urn:S3cr3t"),
+        ("client_info", "eyJ1aWQiOiJh"), ("name", "alice"), ("given_name", "alice"),
+        ("oid", "0f8fad5b-d9cb-469f-a165-70867728950e"),
     ])
     func replaces(_ name: String, _ value: String) {
         var redaction = Redaction()
         #expect(redaction.text(value, named: name, isOurs: false) == "<\(name == "issuer" ? "address" : name) 1>")
+    }
+
+    /// Whatever form the value has.
+    @Test func keepsNoValueOfASecretsName() {
+        for name in RedactionRule.secretNames {
+            for value in ["alice", "1234567", "0f8fad5b", "true", "https://h.test/", "openid"] {
+                var redaction = Redaction()
+                let shown = redaction.text(value, named: name, isOurs: true)
+                #expect(shown == "<\(name) 1>", "\(name): \(value)")
+            }
+        }
+    }
+
+    /// The text of another error may have anything in it.
+    @Test func keepsNoTextOfAnError() throws {
+        struct Odd: Error, CustomStringConvertible { let description = "secret-abc" }
+        let capture = ExchangeCapture()
+        capture.note("A step.", error: Odd())
+        capture.note("A step.", error: AuthenticationError(.network, "secret-abc", underlyingError: Odd()))
+        #expect(!String(decoding: capture.json(), as: UTF8.self).contains("secret"))
     }
 
     @Test func givesTheSameValueTheSamePlaceholderUnderAnyName() {
@@ -116,5 +138,14 @@ import Testing
         var redaction = Redaction()
         let many = JSONObject((0..<500).map { ("n" + String(repeating: "a", count: $0 % 40) + "\($0)", .integer($0)) })
         #expect(redaction.object(many).members.count == 201)
+        let items = redaction.items((0..<500).map { ("a", "\($0)") }, isOurs: false)
+        let rows: [JSONValue] = if case .array(let rows) = items { rows } else { [] }
+        #expect(rows.count == 201 && rows.last == .string("and 300 more"))
+    }
+
+    @Test func boundsThePlaceholders() {
+        var redaction = Redaction()
+        for number in 1...5_000 { _ = redaction.text("value-\(number)", named: "custom", isOurs: false) }
+        #expect(redaction.text("one more", named: "custom", isOurs: false) == "<custom>")
     }
 }

@@ -79,6 +79,32 @@ struct CacheOnlyTests {
             )
         }
         #expect(broker.calls.value.isEmpty)
+        // Nor for an account whose tokens came from the broker, once they have expired.
+        let tokens = try await setup.brokerTokens()
+        broker.silent.withLock { $0 = { _ in tokens } }
+        let id = Account.ID(rawValue: try #require(tokens.homeAccountID))
+        let known = Account(id: id, environment: "login.windows.net")
+        _ = try await application.acquireTokenSilently(scopes: ["api.read"], account: known)
+        setup.clock.advance(by: .seconds(3600))
+        try await expectError(.networkNotAllowed) {
+            try await application.acquireTokenSilently(
+                SilentParameters(scopes: ["api.read"], account: known, usesCacheOnly: true)
+            )
+        }
+        #expect(broker.calls.value == ["silent"])
+    }
+
+    @Test func endsAtItsTimeLimitWhileTheCacheDoesNotAnswer() async throws {
+        let setup = try TestSetup()
+        let (_, first) = try await setup.signedIn()
+        let gate = Gate()
+        let application = try setup.application { $0.cache = HeldCache(base: setup.cache, gate: gate) }
+        let error = try await expectError(.cacheBusy) {
+            try await call(application, first) { $0.timeout = .milliseconds(1) }
+        }
+        #expect(error.message.contains("time limit"))
+        gate.open()
+        #expect(try await call(application, first) { $0.timeout = .seconds(50) }.source == .cache)
     }
 
     @Test func returnsAnExpiredTokenAndSaysSo() async throws {
@@ -158,5 +184,24 @@ struct CacheOnlyTests {
         try await application.finishPendingRefreshes()
         let next = try await call(application, first) { _ in }
         #expect(next.accessToken != first.accessToken, "The limit was the caller's: no pause follows.")
+    }
+}
+
+/// A cache that answers when a gate is opened.
+private struct HeldCache: TokenCache {
+    let base: any TokenCache
+    let gate: Gate
+
+    func record(for key: CacheKey) async throws -> CacheRecord? {
+        try await gate.wait()
+        return try await base.record(for: key)
+    }
+
+    func replace(_ expected: CacheRecord?, with new: CacheRecord?, for key: CacheKey) async throws -> Bool {
+        try await base.replace(expected, with: new, for: key)
+    }
+
+    func records(of kind: CacheKey.Kind, in group: CacheGroup) async throws -> [CacheKey: CacheRecord] {
+        try await base.records(of: kind, in: group)
     }
 }

@@ -1,6 +1,7 @@
 // Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
 
 import FoundationEssentials
+import HTTPTypes
 import IdentityClient
 import IdentityTestSupport
 import IdentityTesting
@@ -59,6 +60,23 @@ struct ExtendedLifetimeTests {
         setup.transport.isOffline = false
         let next = try await application.acquireTokenSilently(scopes: ["api.read"], account: first.account)
         #expect(next.source == .identityProvider)
+    }
+
+    /// Another computer may be answering in the provider's place.
+    @Test func isNoWayAroundAnUntrustedCertificate() async throws {
+        struct Untrusted: HTTPTransport {
+            func send(_ request: HTTPRequest, body: [UInt8]?) async throws -> (HTTPResponse, [UInt8]) {
+                throw AuthenticationError(.tlsFailed, "Not trusted.")
+            }
+        }
+        let (setup, _, first) = try await expired()
+        let application = try setup.application {
+            $0.allowsExtendedLifetime = true
+            $0.transport = Untrusted()
+        }
+        try await expectError(.tlsFailed) {
+            try await application.acquireTokenSilently(scopes: ["api.read"], account: first.account)
+        }
     }
 
     @Test func isOffUnlessSet() async throws {

@@ -63,6 +63,14 @@ struct LoginHintTests {
         #expect(try await application.account(withID: chosen)?.username?.lowercased() == "kim@example.test")
     }
 
+    @Test func looksForTheClaimWhereNoUsernameMatches() async throws {
+        let setup = try TestSetup()
+        setup.provider.tamperNextIDToken(with: .claim("login_hint", "O.CiQ"))
+        let (application, result) = try await setup.signedIn()
+        #expect(try await application.account(matching: "O.CiQ") == result.account)
+        try await expectError(.noTokensFound) { try await application.account(matching: "o.ciq") }
+    }
+
     @Test func findsTheAccountByTheClaimOfItsIDToken() {
         func account(_ claims: String?) -> Account {
             let profile = TenantProfile(tenantID: "t", localAccountID: "l", idTokenClaims: claims)

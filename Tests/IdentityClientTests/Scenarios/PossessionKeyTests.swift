@@ -18,8 +18,12 @@ struct PossessionKeyTests {
         directory = try TemporaryDirectory()
     }
 
-    private func keys(_ cache: any TokenCache, _ client: String = "client") -> PossessionKeys {
-        let group = CacheGroup.application(ClientID(rawValue: client))
+    private func keys(
+        _ cache: any TokenCache,
+        _ client: String = "client",
+        _ group: CacheGroup? = nil
+    ) -> PossessionKeys {
+        let group = group ?? .application(ClientID(rawValue: client))
         return PossessionKeys(store: CredentialStore(cache: cache, group: group, clientID: client))
     }
 
@@ -74,6 +78,16 @@ struct PossessionKeyTests {
         let first = try await keys(cache, "one").key()
         #expect(try await keys(cache, "two").key().keyID != first.keyID)
         #expect(try await keys(cache, "one").key().keyID == first.keyID)
+    }
+
+    @Test func belongsToOneGroup() async throws {
+        let cache = InMemoryTokenCache()
+        let (one, two) = (try CacheGroup("one"), try CacheGroup("two"))
+        let first = try await keys(cache, "client", one).key()
+        #expect(try await keys(cache, "client", two).key().keyID != first.keyID)
+        // Clients that share a group have a key each.
+        #expect(try await keys(cache, "other", one).key().keyID != first.keyID)
+        #expect(try await keys(cache, "client", one).key().keyID == first.keyID)
     }
 
     @Test func isReadAgainWhereAnotherProcessReplacedIt() async throws {

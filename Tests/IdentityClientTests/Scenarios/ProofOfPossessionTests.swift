@@ -128,6 +128,29 @@ struct ProofOfPossessionTests {
         #expect(try result.authorizationHeader(for: Self.request).hasPrefix("PoP "))
     }
 
+    @Test func sharesNoRefreshBetweenSchemes() async throws {
+        let setup = try TestSetup(.entra)
+        let (application, bearer) = try await setup.signedIn()
+        let wanted = parameters(bearer.account)
+        _ = try await application.acquireTokenSilently(wanted)  // makes the key
+        let (task, gate) = try await setup.heldRefresh(by: application, for: bearer.account)
+        let bound = Task.immediate { try await application.acquireTokenSilently(wanted) }
+        gate.open()
+        let tokens = (try await task.value, try await bound.value)
+        #expect(tokens.0.scheme == .bearer && tokens.1.scheme == .pop && tokens.0.accessToken != tokens.1.accessToken)
+    }
+
+    /// What the provider says of bound tokens is not said of others.
+    @Test func refusesNoBearerTokenBecauseABoundOneWasRefused() async throws {
+        let setup = try TestSetup(.entra)
+        let (application, first) = try await setup.signedIn()
+        setup.clock.advance(by: .seconds(3600))
+        setup.provider.failNext(.token, with: .refusal("invalid_grant"))
+        try await expectError(.signInExpired) { try await application.acquireTokenSilently(parameters(first.account)) }
+        let next = try await application.acquireTokenSilently(parameters(first.account, .bearer))
+        #expect(next.source == .identityProvider)
+    }
+
     /// A program would otherwise believe that its token is bound.
     @Test func refusesABearerTokenInstead() async throws {
         let setup = try TestSetup()
