@@ -61,12 +61,16 @@ import Glibc
     consuming func start(_ path: CText, _ arguments: [CText], _ variables: [CText]) -> Result<pid_t, ErrorNumber> {
         note(unsafe posix_spawnattr_setflags(&attributes, Int16(flags)))
         var process: pid_t = 0
-        if problem == 0 {
+        for attempt in 1...50 where problem == 0 {
             problem = unsafe CText.withPointers(arguments) { arguments in
                 unsafe CText.withPointers(variables) { variables in
                     unsafe posix_spawn(&process, path, &actions, &attributes, arguments, variables)
                 }
             }
+            // The program's file is just being written, by an update for example; try again a moment later.
+            guard problem == ETXTBSY, attempt < 50 else { break }
+            problem = 0
+            usleep(10_000)
         }
         return problem == 0 ? .success(process) : .failure(ErrorNumber(value: problem))
     }

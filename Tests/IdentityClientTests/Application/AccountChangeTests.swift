@@ -42,7 +42,6 @@ import Testing
     @Test func tellsOfEveryPartThatPeopleSee() {
         let old = Account(id: .init(rawValue: "1"), environment: "e", username: "u", homeAccountID: "h")
         let others = [
-            Account(id: old.id, environment: "f", username: "u", homeAccountID: "h"),
             Account(id: old.id, environment: "e", username: "v", homeAccountID: "h"),
             Account(id: old.id, environment: "e", username: "u", homeAccountID: "i"),
             Account(
@@ -56,6 +55,9 @@ import Testing
         for new in others {
             #expect(AccountChange.changes(from: [old], to: [new]) == [.updated(from: old, to: new)])
         }
+        // The same identifier in another cloud is another account.
+        let other = Account(id: old.id, environment: "f", username: "u", homeAccountID: "h")
+        #expect(AccountChange.changes(from: [old], to: [other]) == [.removed(old), .added(other)])
     }
 
     private func account(_ id: String, name: String? = nil, claims: String? = nil) -> Account {
