@@ -85,7 +85,7 @@ final class BrokerSession: Sendable {
     }
 }
 
-/// A Unix socket at which nobody accepts a connection.
+/// A Unix socket that accepts no connection.
 final class SilentListener: Sendable {
     private let descriptor: Int32
 

@@ -37,7 +37,7 @@ import Testing
         #expect(redaction.text(value, named: name, isOurs: false) == "<\(name == "issuer" ? "address" : name) 1>")
     }
 
-    /// Whatever form the value has.
+    /// The value may have any form.
     @Test func keepsNoValueOfASecretsName() {
         for name in RedactionRule.secretNames {
             for value in ["alice", "1234567", "0f8fad5b", "true", "https://h.test/", "openid"] {

@@ -7,7 +7,7 @@ import Testing
 
 @testable import IdentityClient
 
-/// What a program demands of a sign-in reaches the broker, and its answer is held to it.
+/// The demands of a program reach the broker, and its answer is held to them.
 @Suite(.timeLimit(.minutes(1)))
 struct BrokerDemandsTests {
     private let setup: TestSetup

@@ -140,7 +140,7 @@ struct ProofOfPossessionTests {
         #expect(tokens.0.scheme == .bearer && tokens.1.scheme == .pop && tokens.0.accessToken != tokens.1.accessToken)
     }
 
-    /// What the provider says of bound tokens is not said of others.
+    /// The refusal of a bound token says nothing of other tokens.
     @Test func refusesNoBearerTokenBecauseABoundOneWasRefused() async throws {
         let setup = try TestSetup(.entra)
         let (application, first) = try await setup.signedIn()
