@@ -29,7 +29,9 @@ public struct TokenExchangeParameters: Sendable {
 
         /// The access token of an account that is signed in here, from the cache or a refresh.
         ///
-        /// - Parameter scopes: The scopes that it must have, as in `SilentParameters.scopes`.
+        /// - Parameters:
+        ///   - account: The account.
+        ///   - scopes: The scopes that the token must have, as in `SilentParameters.scopes`.
         public static func accessToken(of account: Account, scopes: Set<Scope>) -> Subject {
             Subject(source: .accessToken(account, scopes))
         }
@@ -37,7 +39,9 @@ public struct TokenExchangeParameters: Sendable {
         /// The ID token of an account that is signed in here. If it has expired, it is renewed together with the access
         /// token.
         ///
-        /// - Parameter scopes: The scopes of that access token. With those of the sign-in no request is needed.
+        /// - Parameters:
+        ///   - account: The account.
+        ///   - scopes: The scopes of that access token. With those of the sign-in no request is needed.
         public static func idToken(of account: Account, scopes: Set<Scope> = []) -> Subject {
             Subject(source: .idToken(account, scopes))
         }

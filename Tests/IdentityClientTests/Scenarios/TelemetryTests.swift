@@ -137,6 +137,10 @@ struct TelemetryTests {
         #expect(recorder.ends(of: .acquireInteractively).map(\.error) == ["server_unavailable"])
     }
 
+    @Test func tellsACancellationFromAFailure() {
+        #expect(Completion.of(Result<Void, any Error>.failure(CancellationError())) == .cancelled)
+    }
+
     /// A label has one of a few values: nothing from the outside can make a new one.
     @Test func boundsTheLabels() {
         let sources = [AuthenticationResult.Source.cache, .identityProvider, .broker].map(\.rawValue) + ["none"]
