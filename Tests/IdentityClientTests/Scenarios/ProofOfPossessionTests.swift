@@ -184,7 +184,9 @@ struct ProofOfPossessionTests {
         ("https", "api.example.com", "/a\r\nX-Injected: 1"), ("https", "api.example.com\r\nX: y", "/"),
         ("https", "api.example.com", "/a b"), ("https", "api.example.com", "/a#fragment"),
         ("https", "api.example.com", "/ä"), ("https", "name:word@api.example.com", "/"),
-        ("https", "api.example.com/other", "x"), ("http", "api.example.com", "/"), ("ftp", "api.example.com", "/"),
+        ("https", "api.example.com/other", "x"), ("https", "api.example.com", ".test/"),
+        ("https", "api.example.com/other", "/"), ("https", "api.example.com?x=", "/"), ("http", "api.example.com", "/"),
+        ("ftp", "api.example.com", "/"),
         ("https", "", "/"), ("https", "api.example.com", "/" + String(repeating: "a", count: 8192)),
         ("https", "api.example.com", "/a\u{0}"),
     ])
@@ -210,6 +212,14 @@ struct ProofOfPossessionTests {
         } else {
             try await expectError(.invalidArgument) { try result.authorizationHeader(for: request) }
         }
+    }
+
+    @Test func signsThePort() async throws {
+        let setup = try TestSetup(.entra)
+        let (application, bearer) = try await setup.signedIn()
+        let result = try await application.acquireTokenSilently(parameters(bearer.account))
+        let request = HTTPRequest(method: .get, scheme: "https", authority: "api.example.com:8443", path: "/")
+        #expect(try claims(result.authorizationHeader(for: request)).claims.string("u") == "api.example.com:8443")
     }
 
     @Test func noMethodIsMoreThanOneWord() {
