@@ -155,11 +155,11 @@ struct CacheOnlyTests {
         let (application, first) = try await setup.signedIn()
         let (task, gate) = try await setup.heldRefresh(by: application, for: first.account)
         let error = try await expectError(.networkTimedOut) {
-            try await call(application, first) { $0.timeout = .milliseconds(1) }
+            try await call(application, first) { $0.timeout = .milliseconds(500) }
         }
         #expect(error.message.contains("within 1 s"))
         let expired = try await call(application, first) { parameters in
-            parameters.timeout = .milliseconds(1)
+            parameters.timeout = .milliseconds(500)
             parameters.allowsExpiredToken = true
         }
         #expect(expired.expiredFor == .zero)
@@ -174,13 +174,13 @@ struct CacheOnlyTests {
 
     /// The limit was the caller's and says nothing about the server: no pause follows.
     @Test func returnsAValidTokenAtItsTimeLimit() async throws {
-        let setup = try TestSetup()
+        let setup = try TestSetup(.entra)
         let (application, first) = try await setup.signedIn()
         let mail = try await call(application, first, ["mail.read"]) { _ in }
         setup.clock.advance(by: .seconds(3400))
         let gate = Gate()
         setup.provider.failNext(.token, with: .held(by: gate))
-        let result = try await call(application, first) { $0.timeout = .milliseconds(1) }
+        let result = try await call(application, first) { $0.timeout = .milliseconds(500) }
         #expect(result.accessToken == first.accessToken && result.expiredFor == nil)
         gate.open()
         let next = try await call(application, first, ["mail.read"]) { _ in }

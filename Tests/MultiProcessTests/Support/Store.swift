@@ -8,9 +8,12 @@ import IdentityTesting
 import Testing
 
 /// A kind of storage shared by the processes.
-enum Store: String, CaseIterable, Sendable {
+enum Store: String, CaseIterable, Sendable, CustomStringConvertible {
     case file, encrypted, keyring, shared
     case sharedItem = "shared-item"
+
+    /// The name in the lines that `Scripts/soak` reads.
+    var description: String { rawValue }
 
     /// The kinds to test: files, encrypted or not, unless `IDENTITY_SOAK_STORES` names others. The keyring needs its
     /// own session, which the scripts start.
