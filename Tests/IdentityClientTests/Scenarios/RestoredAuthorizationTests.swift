@@ -169,6 +169,16 @@ struct RestoredAuthorizationTests {
         #expect { try endless.serialized() } throws: { ($0 as? AuthenticationError)?.code == .invalidArgument }
     }
 
+    @Test func needTheKeyThatTheirTokenIsBoundTo() async throws {
+        let setup = try TestSetup(.entra)
+        var parameters = InteractiveParameters(scopes: ["api.read"])
+        parameters.scheme = .pop
+        let data = try await setup.application().prepareAuthorization(parameters).serialized()
+        _ = try await setup.application().restoreAuthorization(data)
+        let other = try setup.application { $0.cache = InMemoryTokenCache() }
+        try await expectError(.cache) { try await other.restoreAuthorization(data) }
+    }
+
     @Test func waitForTheirAddressInAStore() async throws {
         func store() throws -> AccountStore {
             let configuration = try setup.application().configuration

@@ -133,7 +133,8 @@ struct SSHCertificateScenarioTests {
     /// Answers whose certificate is of no use to this person now, by their difference from a good one.
     private static let hostile: [@Sendable (inout SSHCertificateDraft, UInt64) throws -> Void] = [
         { draft, _ in draft.key = try SSHPublicKey(SSHExample.second).key },
-        { draft, now in draft.validBefore = now }, { draft, now in draft.validAfter = now + 601 },
+        { draft, now in draft.validBefore = now }, { draft, now in draft.validAfter = now + 600 },
+        { draft, now in (draft.validAfter, draft.validBefore) = (now + 601, now + 3600) },
         { draft, _ in draft.kind = 2 }, { draft, _ in draft.principals = [] },
         { draft, _ in draft.type = "ssh-rsa" },
     ]
