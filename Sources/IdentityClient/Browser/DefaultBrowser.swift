@@ -32,8 +32,8 @@ struct DefaultBrowser {
     }
 
     private static func entries(in list: String, _ section: String) -> [String] {
-        let names = members(of: list, section)[type]?.split(separator: ";").map(String.init) ?? []
-        return names.filter { $0.hasSuffix(".desktop") && !$0.contains("/") && !$0.hasPrefix(".") }
+        let names = (members(of: list, section)[type] ?? "").unicodeScalars.split(separator: ";").map(String.init)
+        return names.filter { $0.hasSuffix(".desktop") && !$0.utf8.contains(UInt8(ascii: "/")) && !$0.hasPrefix(".") }
     }
 
     /// Returns the members of a section, without those in other languages. A file that cannot be read has none.
@@ -60,9 +60,9 @@ struct DefaultBrowser {
         var word: String?
         var isQuoted = false
         // Escaped for the value, and in quotes once more for the argument.
-        var rest = exec.replacing("\\\\", with: "\\")[...]
-        while let character = rest.popFirst() {
-            switch character {
+        var rest = exec.replacing("\\\\", with: "\\").unicodeScalars[...]
+        while let scalar = rest.popFirst() {
+            switch scalar {
             case "\"":
                 isQuoted.toggle()
                 word = word ?? ""
@@ -72,7 +72,7 @@ struct DefaultBrowser {
                 word = nil
             case "%" where !isQuoted:
                 if rest.popFirst() == "%" { word = (word ?? "") + "%" }
-            default: word = (word ?? "") + String(character)
+            default: word = (word ?? "") + String(scalar)
             }
         }
         return words + [word].compactMap(\.self)
@@ -107,7 +107,7 @@ struct DefaultBrowser {
             applications = directories("XDG_DATA_HOME", ".local/share", "XDG_DATA_DIRS", "/usr/local/share:/usr/share")
                 .map { "\($0)/applications" }
             let desktops = (environment.value("XDG_CURRENT_DESKTOP") ?? "").lowercased().split(separator: ":")
-                .filter { !$0.contains("/") }
+                .filter { !$0.utf8.contains(UInt8(ascii: "/")) }
             choices = (config + applications).flatMap { directory in
                 desktops.map { "\(directory)/\($0)-mimeapps.list" } + ["\(directory)/mimeapps.list"]
             }

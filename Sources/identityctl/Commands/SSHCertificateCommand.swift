@@ -10,7 +10,7 @@ struct SSHCertificateCommand: ToolCommand {
         abstract: "Writes a certificate of Entra ID, with which ssh signs in at Azure's machines.",
         discussion: """
             The certificate is for a key of yours and good for about an hour. It is written beside the key, where ssh finds it \
-            by itself: for azure.pub into azure-cert.pub. As long as it is good, the command asks nobody and leaves the file as \
+            by itself: for azure.pub into azure-cert.pub. The command sends nothing while it is good, and leaves the file as \
             it is, so that ssh can run it each time ('Match exec' in ~/.ssh/config). The private key is not read.
 
             Entra ID certifies RSA keys only. To make a pair, run: ssh-keygen -t rsa -b 3072 -f ~/.ssh/azure

@@ -97,6 +97,13 @@ import Testing
         #expect(command(LaunchEnvironment(variables: named.variables, isWSL: false, isSudo: true), ["firefox"]).isEmpty)
     }
 
+    /// A mark after the slash makes another character of it, and no other path.
+    @Test func takesNoEntryOfAnotherDirectory() throws {
+        try install("other/\u{301}a", exec: "firefox %u")
+        try write("[Default Applications]\nx-scheme-handler/https=other/\u{301}a.desktop\n", to: "xdg/mimeapps.list")
+        #expect(DefaultBrowser(environment()).entry == nil)
+    }
+
     @Test func saysWhyThereIsNone() throws {
         func problem(_ environment: LaunchEnvironment, _ command: [String]? = nil) -> String {
             PrivateWindow.problem(command: command, environment: environment)
@@ -117,6 +124,7 @@ import Testing
 
     @Test(arguments: [
         (#"a "b c" d%%e %u"#, ["a", "b c", "d%e"]), (#""a\\"b" "" c"#, [#"a"b"#, "", "c"]), ("  ", []),
+        ("\"\u{301}b c\" d", ["\u{301}b c", "d"]),
     ])
     func readsACommandAsADesktopDoes(_ exec: String, _ words: [String]) {
         #expect(DefaultBrowser.words(of: exec) == words)
