@@ -1,0 +1,3 @@
+// Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
+
+func showAdministration() {}
