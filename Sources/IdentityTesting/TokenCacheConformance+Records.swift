@@ -123,6 +123,38 @@ extension TokenCacheConformance.TestedCache {
         }
     }
 
+    /// - Parameter other: Another cache on the same storage, if there is one.
+    func checkReservation(beside other: (any TokenCache)?) async throws {
+        let (old, new) = (CacheRecord(text: "old"), CacheRecord(text: "new"))
+        try await replace(nil, with: old, at: key, "Storing a record")
+        var reservations: [(any TokenCacheReservation)?] = []
+        for _ in 0..<2 { reservations.append(try await cache.reserve(16_384, for: key)) }
+        for kind in [CacheKey.Kind.account, .application, .provider, .lease] {
+            let found = try await cache.records(of: kind, in: group)
+            let expected = kind == .account ? [key: old] : [:]
+            try expect(
+                found == expected,
+                "A listing of '\(kind.rawValue)' had \(found.count) records while a write was reserved."
+            )
+        }
+        let writer = other.map(through) ?? self
+        for _ in 0..<20 {
+            try await writer.replace(nil, with: old, at: anotherKey(), "Storing another record beside a reservation")
+        }
+        try await writer.replace(old, with: new, at: key, "Storing the record by another way")
+        try await replace(old, with: new, at: key, succeeds: false, "A reserved write that expects another record")
+        let long = CacheRecord(bytes: [UInt8](repeating: 7, count: 100_000))
+        try await replace(new, with: long, at: key, "A reserved write of more than was reserved")
+        for reservation in reservations {
+            await reservation?.release()
+            await reservation?.release()
+        }
+        try await expect(long, at: key, "After a reserved write")
+        try await cache.reserve(16_384, for: key)?.release()
+        try await replace(long, with: old, at: key, "Storing a record after a reservation was released")
+        try await expect(old, at: key, "After that")
+    }
+
     func checkContent(_ bytes: [UInt8]) async throws {
         let record = CacheRecord(bytes: bytes)
         try await replace(nil, with: record, at: key, "Storing \(bytes.count) bytes")

@@ -66,6 +66,10 @@ extension TokenCacheConformance {
         public static let writabilityCheck = Self(
             rawValue: "A check whether records can be written stores no record and changes none."
         )
+        /// Reserving a write stores nothing and stops no writer.
+        public static let reservation = Self(
+            rawValue: "A reservation stores nothing, keeps no write waiting, and is given back without a write too."
+        )
         /// Hints name the changed record.
         public static let hints = Self(
             rawValue: "Hints, if there are any, name the changed keys of their group, and no other."
@@ -77,7 +81,7 @@ extension TokenCacheConformance {
         public static let all: [Rule] = [
             .absence, .roundTrip, .insertIfAbsent, .refusedReplace, .comparesContent, .removal, .listing, .emptyRecord,
             .largeRecords, .twoInstances, .freshness, .increments, .sharedIncrements, .cancellation, .writabilityCheck,
-            .hints, .flatCost,
+            .reservation, .hints, .flatCost,
         ]
     }
 

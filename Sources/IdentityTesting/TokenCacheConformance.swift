@@ -94,6 +94,7 @@ public struct TokenCacheConformance: Sendable {
         case .sharedIncrements: try await tested.checkIncrements(with: make())
         case .cancellation: try await checkCancellation(in: tested)
         case .writabilityCheck: try await tested.checkWritabilityCheck()
+        case .reservation: try await tested.checkReservation(beside: isShared ? make() : nil)
         case .hints: try await checkHints(in: tested)
         case .flatCost: try await tested.checkFlatCost(records: costRecords ?? 0)
         default: throw Failure(rule, "this kit does not know the rule.")

@@ -12,7 +12,7 @@ final class BrokenCache: TokenCache {
             truncates
         case remembersTooLong, readsThenWrites, locksInOneInstanceOnly, hangsWhenCancelled, staysSilent,
             namesOtherGroups
-        case scansAll, throwsAlways, leavesProbes
+        case scansAll, throwsAlways, leavesProbes, reservesByRecord
     }
 
     struct Unavailable: Error {}
@@ -126,6 +126,13 @@ final class BrokenCache: TokenCache {
         guard defect == .leavesProbes else { return }
         let probe = CacheKey(group: group, kind: .lease, name: "probe")
         _ = try await storage.replace(nil, with: CacheRecord(bytes: []), for: probe)
+    }
+
+    func reserve(_ bytes: Int, for key: CacheKey) async throws -> (any TokenCacheReservation)? {
+        guard defect == .reservesByRecord else { return nil }
+        let place = CacheKey(group: key.group, kind: .lease, name: "reserved")
+        _ = try await storage.replace(nil, with: CacheRecord(bytes: []), for: place)
+        return nil
     }
 
     private func translated(_ key: CacheKey) -> CacheKey {

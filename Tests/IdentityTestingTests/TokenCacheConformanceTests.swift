@@ -16,7 +16,7 @@ import Testing
         (.listsAllKinds, .listing), (.dropsEmpty, .emptyRecord), (.truncates, .largeRecords),
         (.readsThenWrites, .increments), (.hangsWhenCancelled, .cancellation), (.staysSilent, .hints),
         (.namesOtherGroups, .hints), (.scansAll, .flatCost), (.throwsAlways, .absence),
-        (.leavesProbes, .writabilityCheck),
+        (.leavesProbes, .writabilityCheck), (.reservesByRecord, .reservation),
     ]
 
     @Test(.timeLimit(.minutes(1)), arguments: defects)

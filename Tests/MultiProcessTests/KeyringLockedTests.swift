@@ -69,7 +69,17 @@ final class KeyringSession: Sendable {
 
     /// Unlocks the keyring by starting it again, because no person is there to type the password.
     func unlock() async throws {
+        try await end()
+        try await begin()
+    }
+
+    /// Kills the keyring.
+    func end() async throws {
         try await Self.run([Self.script ?? "", "stop-keyring", directory])
+    }
+
+    /// Starts the keyring, unlocked.
+    func begin() async throws {
         try await Self.run([Self.script ?? "", "keyring", directory])
     }
 

@@ -72,13 +72,16 @@ public final class PublicClientApplication: Sendable {
 
     /// Waits until all refreshes under way have ended and all unsaved tokens are written.
     ///
-    /// Call it before the process ends. ``finishPendingRefreshes(within:)`` limits the wait.
-    /// - Throws: `AuthenticationError.cache` when tokens could not be written; `CancellationError`.
+    /// Call it before the process ends. ``finishPendingRefreshes(within:)`` limits the wait. A write that fails is tried
+    /// again for 15 s.
+    /// - Throws: `AuthenticationError.cache` when tokens could not be written: if they came by a refresh, the refresh
+    ///   token in the cache is spent, and the person may have to sign in again. `CancellationError`.
     public func finishPendingRefreshes() async throws {
         try await refresher.finish()
     }
 
-    /// Waits in the same way, for at most `time`: for a program that is about to end.
+    /// Waits in the same way, for at most `time`: for a program that is about to end. A write that fails is tried again
+    /// until then.
     ///
     /// Work that has not ended by then continues as long as the process does.
     /// - Returns: Whether all of the work ended in time.
@@ -87,10 +90,14 @@ public final class PublicClientApplication: Sendable {
     public func finishPendingRefreshes(within time: Duration) async throws -> Bool {
         if refresher.isIdle { return true }  // without a timer, for which a thread would start
         do {
-            try await withDeadline(time) { try await self.finishPendingRefreshes() }
+            try await withDeadline(time) { try await self.refresher.finish(writingFor: time) }
             return true
         } catch is DeadlineExceeded {
+            if let failure = environment.store.unsavedFailure { throw failure }
             return false
         }
     }
+
+    /// The failure of a write without which the refresh token in the cache is spent; `nil` if there is none.
+    package var unwrittenRefresh: AuthenticationError? { environment.store.unsavedRefreshFailure }
 }

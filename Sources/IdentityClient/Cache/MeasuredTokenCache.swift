@@ -27,6 +27,10 @@ struct MeasuredTokenCache: TokenCache, CorruptRecordKeeping {
 
     func checkWritable(in group: CacheGroup) async throws { try await base.checkWritable(in: group) }
 
+    func reserve(_ bytes: Int, for key: CacheKey) async throws -> (any TokenCacheReservation)? {
+        try await base.reserve(bytes, for: key)
+    }
+
     var keepsCorruptRecords: Bool { (base as? any CorruptRecordKeeping)?.keepsCorruptRecords ?? false }
 
     func setAside(_ key: CacheKey, record: CacheRecord) async throws -> String? {

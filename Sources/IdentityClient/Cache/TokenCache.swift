@@ -38,6 +38,34 @@ public protocol TokenCache: Sendable {
     /// afterwards. It involves the person only if writing would: to unlock a keyring, for example.
     /// - Throws: The errors of ``replace(_:with:for:)``.
     func checkWritable(in group: CacheGroup) async throws
+
+    /// Reserves what the next write of the record under `key` needs: room for `bytes` bytes, a lock that is free, a
+    /// keyring that is open and answers. The library calls it before it sends a refresh token, because a provider that
+    /// rotates refresh tokens has spent the old one when the new one arrives. If this call throws, nothing is sent.
+    ///
+    /// The next ``replace(_:with:for:)`` under `key` by the same cache uses what was reserved. A longer record, and a
+    /// write after that, are written as without a reservation. A reservation must not keep other writers from any
+    /// record, because it lasts as long as a request: check that a lock is free, and give it back.
+    ///
+    /// The default calls ``checkWritable(in:)`` and returns `nil`. A cache around another cache passes the call on.
+    /// - Returns: The reservation, which the caller releases; `nil` if there is nothing to give back.
+    /// - Throws: The errors of ``replace(_:with:for:)``. Then nothing is reserved.
+    func reserve(_ bytes: Int, for key: CacheKey) async throws -> (any TokenCacheReservation)?
+}
+
+/// Room and other means that a cache keeps ready for one write.
+///
+/// ```swift
+/// let reservation = try await cache.reserve(16_384, for: key)
+/// _ = try await cache.replace(old, with: new, for: key)
+/// await reservation?.release()
+/// ```
+public protocol TokenCacheReservation: AnyObject, Sendable {
+    /// Gives back what no write has used. Further calls do nothing.
+    ///
+    /// A reservation that is dropped gives back the same by itself; one of a process that died is given back by the
+    /// system, or by the next process.
+    func release() async
 }
 
 extension TokenCache {
@@ -48,6 +76,12 @@ extension TokenCache {
 
     /// Does nothing: records are assumed to be writable.
     public func checkWritable(in group: CacheGroup) async throws {}
+
+    /// Calls ``checkWritable(in:)``, and reserves nothing.
+    public func reserve(_ bytes: Int, for key: CacheKey) async throws -> (any TokenCacheReservation)? {
+        try await checkWritable(in: key.group)
+        return nil
+    }
 }
 
 /// A cache that can set an unreadable record aside and keep it for inspection.

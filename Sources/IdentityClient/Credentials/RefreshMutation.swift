@@ -26,6 +26,8 @@ package enum RefreshMutation: CaseIterable, Hashable, Sendable {
     case doesNotReadUnderTheLease
     /// A request is sent under a lease that may expire before the answer.
     case doesNotRenewTheLease
+    /// A request is sent although nothing is known of whether its answer can be stored.
+    case sendsWithoutAReservation
     /// A request is sent although another process took over the lease.
     case sendsUnderALostLease
     /// A process sends a refused refresh token again.

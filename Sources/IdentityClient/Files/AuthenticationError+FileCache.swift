@@ -13,6 +13,22 @@ extension AuthenticationError {
                 "There is no room left on the disk of \(Self.withoutTemporaryName(path)). Free some space there.",
                 underlyingError: failure
             )
+        case EFBIG:
+            self.init(
+                .cacheFull,
+                "This program may not write a file as long as \(Self.withoutTemporaryName(path)) needs: its file size limit is "
+                    + "lower. Raise the limit: ulimit -f",
+                underlyingError: failure
+            )
+        case EMFILE, ENFILE:
+            self.init(
+                .cache,
+                "\(Self.withoutTemporaryName(path)) could not be opened: "
+                    + (failure.number == EMFILE ? "this program has" : "the programs of this computer have")
+                    + " as many files open as the limit allows. Close some, or raise the limit"
+                    + (failure.number == EMFILE ? ": ulimit -n" : "."),
+                underlyingError: failure
+            )
         case EROFS:
             self.init(
                 .cachePermissions,

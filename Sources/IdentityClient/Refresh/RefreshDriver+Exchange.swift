@@ -72,6 +72,7 @@ extension RefreshDriver {
     /// Stores the new refresh token separately. If that fails, the token is stored with the rest of the answer.
     func commitRotation() async throws {
         guard let exchange, let secret = exchange.rotatedSecret else { return }
+        beginWrite()
         let write = AccountWrite.rotate(exchange.snapshot.credentials, sent: exchange.sent, secret: secret)
         do {
             snapshot = try await environment.store.commit(request.id, write, at: environment.clock.unixSeconds)
@@ -83,6 +84,7 @@ extension RefreshDriver {
 
     func commit(replacing base: RefreshMachine.Action.CommitBase) async throws {
         guard let exchange, let grant = exchange.grant else { return }
+        beginWrite()
         let now = environment.clock.unixSeconds
         token = grant.accessToken(at: now)
         let sent = exchange.refreshToken(base)

@@ -17,6 +17,8 @@ actor RefreshDriver {
     private let begin = ContinuousClock.now
     private var leaseRecord: CacheRecord?
     private var lease: RefreshLeaseStore.Held?
+    /// The write of the answer, and the descriptors for it.
+    private var reservation: RefreshReservation?
     private var listener: LeaseWait?
     private var waiting: (begin: ContinuousClock.Instant, span: (any OpenSpan)?)?
     private var renewal: Task<Void, Never>?
@@ -112,6 +114,7 @@ actor RefreshDriver {
             return nil
         case .release:
             await renewal?.value
+            await reservation?.release()
             if let lease { await Task { [leases] in await leases.release(lease) }.value }
             lease = nil
         case .listen:
@@ -128,6 +131,7 @@ actor RefreshDriver {
         case .checkThrottling: try await checkThrottling()
         case .findProvider: try await findProvider()
         case .fetchKeys: await fetchKeys()
+        case .reserve: try await reserve()
         case .send: return try await send()
         case .validate: return try await validate()
         case .forgetRefusals:
@@ -180,6 +184,24 @@ extension RefreshDriver {
             return .neverToBeWritten
         } catch {}  // the caller was told, and there is a next time
         return .done
+    }
+}
+
+// The write of the answer, before it is asked for.
+extension RefreshDriver {
+    private func reserve() async throws {
+        await reservation?.release()
+        guard let exchange else { throw AuthenticationError.removed(context) }
+        do {
+            reservation = try await RefreshReservation(for: exchange.snapshot, in: environment.store)
+        } catch let error as AuthenticationError {
+            throw error.beforeARefresh(context)
+        }
+    }
+
+    /// Frees the descriptors that a write needs now.
+    func beginWrite() {
+        reservation?.freeDescriptors()
     }
 }
 

@@ -111,6 +111,8 @@ extension RefreshMachine {
         case prepare
         case readRecord
         case checkThrottling, findProvider, fetchKeys, send, validate
+        /// Reserves the write of the answer. The part that no write used is given back with the lease.
+        case reserve
         /// Resets the count of consecutive refusals. No event follows.
         case forgetRefusals
         case commitRotation

@@ -6,14 +6,14 @@
 /// Credentials and errors stay with ``RefreshDriver``. The machine holds only the facts that it decides by, so that a
 /// test can explore every order of the steps of several processes.
 ///
-/// The order is: take the lease, read again, find the provider, redeem, commit, release the lease. The refresh token
+/// The order is: take the lease, read again, find the provider, reserve the write, redeem, commit, release the lease. The refresh token
 /// decides about the commit, not the lease. The lease is kept while a result of the refresh is not written.
 package struct RefreshMachine: Hashable, Sendable {
     /// The action whose event comes next.
     private enum Phase: Hashable {
         case idle, ended
         case renewingKeptLease, readingLease, settling, takingLease, waiting, settlingAfterHint
-        case reading, checking, findingProvider, fetchingKeys, renewing(before: Action), sending
+        case reading, checking, findingProvider, fetchingKeys, reserving, renewing(before: Action), sending
         case validating, storingRotation, storingRotationOfFault(RefreshFault)
         case committing, revoking, settlingAfterRemoval
         case noting(RefreshFault), remembering(RefreshFault)
@@ -89,7 +89,11 @@ package struct RefreshMachine: Hashable, Sendable {
         case (.findingProvider, .done): return renew(before: .fetchKeys)
         // If the server of the metadata accepts no requests for now, the token endpoint gets none either.
         case (.findingProvider, .failed(let fault)): return fault.isUnavailable ? note(fault) : failed(fault)
-        case (.fetchingKeys, .done): return renew(before: .send)
+        case (.fetchingKeys, .done):
+            return has(.sendsWithoutAReservation) ? renew(before: .send) : go(.reserving, .reserve)
+        // The refresh token is spent only if its successor can be stored.
+        case (.reserving, .done): return renew(before: .send)
+        case (.reserving, .failed(let fault)): return release(.failed(fault))
         case (.renewing(let next), .leaseRenewed(true)): return proceed(to: next)
         case (.renewing(let next), .leaseRenewed(false)):
             return has(.sendsUnderALostLease) ? proceed(to: next) : release(.takenOver)

@@ -68,16 +68,40 @@ final class TokenRefresher: Sendable {
         queue.isEmpty && environment.store.hasNoUnsaved && awaitingWrite.withLock(\.isEmpty)
     }
 
-    /// Waits until the running refreshes have ended and the failed writes have been repeated.
+    /// Waits until the running refreshes have ended, and repeats the failed writes until they succeed or `time` is over.
     ///
-    /// - Throws: The first failure of a write. Writes of other accounts may have succeeded.
-    func finish() async throws {
+    /// - Throws: A failure of a write. Writes of other accounts may have succeeded.
+    func finish(writingFor time: Duration = .seconds(15)) async throws {
         try await queue.finish()
         let saved: Result<Void, any Error>
-        do { saved = .success(try await environment.store.saveUnsaved()) } catch { saved = .failure(error) }
+        do { saved = .success(try await saveUnsaved(for: time)) } catch { saved = .failure(error) }
         for (id, task) in awaitingWrite.withLock({ $0 }) where environment.store.unsaved(id) == nil {
             _ = await task.value  // releases its lease
         }
         try saved.get()
     }
+
+    private func saveUnsaved(for time: Duration) async throws {
+        guard !environment.store.hasNoUnsaved else { return }
+        do {
+            try await withDeadline(time) { [store = environment.store] in
+                var pause = Duration.milliseconds(50)
+                while true {
+                    do {
+                        return try await store.saveUnsaved()
+                    } catch let error as AuthenticationError where error.mayPass {
+                        try await Task.sleep(for: pause)
+                        pause = min(pause * 2, .seconds(1))
+                    }
+                }
+            }
+        } catch is DeadlineExceeded {
+            if let failure = environment.store.unsavedFailure { throw failure }
+        }
+    }
+}
+
+extension AuthenticationError {
+    /// Whether a write that failed may succeed later. A record of a newer version of the library stays.
+    fileprivate var mayPass: Bool { .cache ~= code && code != .cacheNewerVersion }
 }

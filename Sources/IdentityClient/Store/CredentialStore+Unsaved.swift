@@ -20,6 +20,20 @@ extension CredentialStore {
     /// Whether every write has reached the cache.
     var hasNoUnsaved: Bool { state.withLock { $0.unsaved.isEmpty } }
 
+    /// The failure of a write that has not reached the cache; `nil` if there is none.
+    var unsavedFailure: AuthenticationError? { unsavedFailure(ofSignIns: true) }
+
+    /// The failure of a write without which the refresh token in the cache is spent; `nil` if there is none.
+    var unsavedRefreshFailure: AuthenticationError? { unsavedFailure(ofSignIns: false) }
+
+    private func unsavedFailure(ofSignIns includesSignIns: Bool) -> AuthenticationError? {
+        let unsaved = state.withLock { Array($0.unsaved.values) }
+        for commit in unsaved where includesSignIns || !commit.writes.hasSignIn {
+            if case .failed(let failure) = commit.snapshot.persistence { return failure }
+        }
+        return nil
+    }
+
     /// Returns the failed writes of one account.
     func unsaved(_ id: RecordID) -> Unsaved? {
         state.withLock { $0.unsaved[id] }

@@ -27,7 +27,8 @@ extension Descriptor {
 
     /// Makes the file longer without storing anything in it.
     func extend(to length: Int) throws(SystemCallError) {
-        guard ftruncate(number, length) == 0 else { throw SystemCallError("ftruncate", path) }
+        try checkSizeLimit(length)
+        try truncate(to: length)
     }
 
     /// Sets the file's times of reading and writing.

@@ -131,8 +131,9 @@ extension Descriptor {
         return bytes
     }
 
-    /// Writes all of `bytes`.
+    /// Writes all of `bytes` into this file, which is empty.
     func write(_ bytes: [UInt8]) throws(SystemCallError) {
+        try checkSizeLimit(bytes.count)
         var written = 0
         while written < bytes.count {
             let part = unsafe bytes.withUnsafeBytes {
@@ -140,6 +141,49 @@ extension Descriptor {
             }
             if part >= 0 { written += part } else if errno != EINTR { throw SystemCallError("write", path) }
         }
+    }
+
+    /// Takes the space of `bytes` bytes for this file, which is empty, so that writing them needs no more.
+    ///
+    /// A file system that compresses or copies on write may still refuse them later.
+    func allocate(_ bytes: Int) throws(SystemCallError) {
+        try checkSizeLimit(bytes)
+        while true {
+            // The C library writes into each block where the file system cannot allocate.
+            let failure = posix_fallocate(number, 0, bytes)
+            switch failure {
+            case 0: return
+            case EINTR: continue
+            case EINVAL, ENODEV, ENOSYS, EPERM:  // nor lets it be tried
+                try write([UInt8](repeating: 0, count: bytes))
+                guard lseek(number, 0, SEEK_SET) == 0 else { throw SystemCallError("lseek", path) }
+                return
+            default: throw SystemCallError("fallocate", path, number: failure)
+            }
+        }
+    }
+
+    /// Makes the file as long as `length`, and frees the space behind its end.
+    func truncate(to length: Int) throws(SystemCallError) {
+        guard ftruncate(number, length) == 0 else { throw SystemCallError("ftruncate", path) }
+    }
+
+    /// Checks that this process may make a file of `length` bytes. A write beyond the limit would end the process by
+    /// a signal.
+    /// - SeeAlso: `RLIMIT_FSIZE` in getrlimit(2)
+    func checkSizeLimit(_ length: Int) throws(SystemCallError) {
+        var limit = rlimit()
+        guard unsafe getrlimit(__rlimit_resource_t(RLIMIT_FSIZE.rawValue), &limit) == 0, limit.rlim_cur < length else {
+            return
+        }
+        throw SystemCallError("write", path, number: EFBIG)
+    }
+
+    /// Another descriptor of the same file or directory.
+    func duplicate() throws(SystemCallError) -> Descriptor {
+        let copy = fcntl(number, F_DUPFD_CLOEXEC, 0)
+        guard copy >= 0 else { throw SystemCallError("open", path) }
+        return Descriptor(number: copy, path: path)
     }
 
     /// Waits until the written bytes, or a directory's names, are on the disk.

@@ -39,6 +39,11 @@ package final class QueueExecutor: Sendable {
         return try await result.value()
     }
 
+    /// Runs `work` on a queue without waiting for it.
+    func start(_ work: @escaping @Sendable () -> Void) {
+        enqueue(work)
+    }
+
     /// Uses the queue with the least work, so that a queue with a hanging call is avoided.
     private func enqueue(_ work: @escaping @Sendable () -> Void) {
         let index = loads.withLock { loads in

@@ -139,6 +139,16 @@ public final class DesktopTokenCache: TokenCache, CorruptRecordKeeping {
         if current.store != .file { try await current.cache.checkWritable(in: group) }
     }
 
+    /// Reserves a write in the current store, under no lock. If the tokens are moved to another store meanwhile, the write
+    /// there is an ordinary one.
+    ///
+    /// - Throws: As ``replace(_:with:for:)``.
+    public func reserve(_ bytes: Int, for key: CacheKey) async throws -> (any TokenCacheReservation)? {
+        let current = try await inUse.current(for: key.group)
+        if current.store != .memory { try await stores.moveLocks().take(for: key).end() }
+        return try await current.cache.reserve(bytes, for: key)
+    }
+
     /// Whether the policy accepts tokens in `store`.
     package func accepts(_ store: TokenStore) -> Bool {
         inUse.policy.accepts(store)

@@ -32,6 +32,7 @@ public final class KeyringTokenCache: TokenCache, CorruptRecordKeeping {
     let prompter: KeyringPrompter
     let files: KeyringFiles
     let mutex = KeyedMutex()
+    let reservations = KeyringReservations()
 
     /// Creates a cache. Loads and asks nothing before the first use.
     ///
@@ -65,6 +66,7 @@ public final class KeyringTokenCache: TokenCache, CorruptRecordKeeping {
         if connector.isListening, let record = memory.record(for: key) { return record }
         // A reader of one of a provider's documents soon needs the others.
         if key.kind == .provider, let record = try await readAll(.provider, in: key.group)[key] { return record }
+        await awaitKeyring(of: key)
         return try await read(key)
     }
 
@@ -78,7 +80,13 @@ public final class KeyringTokenCache: TokenCache, CorruptRecordKeeping {
         guard key.kind != .lease else {
             return try await files.leases().replace(expected, with: new, for: key)
         }
-        return try await write(key, expected, new)
+        do {
+            await awaitKeyring(of: key)
+            return try await write(key, expected, new)
+        } catch AuthenticationError.Code.keyringNoService where reservations.contains(key) {
+            await awaitKeyring(of: key)
+            return try await write(key, expected, new)
+        }
     }
 
     /// Returns all records of one kind in `group`. Leaves out an item that is not a record.
@@ -105,6 +113,17 @@ public final class KeyringTokenCache: TokenCache, CorruptRecordKeeping {
     public func checkWritable(in group: CacheGroup) async throws {
         _ = try await openCollection()
         try await files.locks().take(for: CacheKey(group: group, kind: .lease, name: "check")).end()
+    }
+
+    /// Opens the keyring, and takes the record's lock and gives it back. A reserved write waits for five seconds if the
+    /// keyring is being restarted.
+    ///
+    /// - Throws: As ``replace(_:with:for:)``.
+    public func reserve(_ bytes: Int, for key: CacheKey) async throws -> (any TokenCacheReservation)? {
+        guard key.kind != .lease else { return try await files.leases().reserve(bytes, for: key) }
+        _ = try await openCollection()
+        try await files.locks().take(for: key).end()
+        return reservations.add(key)
     }
 
     /// Asks the keyring for its state. Stores nothing, and does not ask the person to unlock the keyring. A collection

@@ -146,6 +146,17 @@ public final class SharedMSALKeyringCache: TokenCache {
         try await others.checkWritable(in: group.beside(item.name))
     }
 
+    /// Reads the item, and takes the lock and gives it back; or reserves a write beside the item.
+    ///
+    /// - Throws: The errors of ``replace(_:with:for:)``.
+    public func reserve(_ bytes: Int, for key: CacheKey) async throws -> (any TokenCacheReservation)? {
+        guard key.kind == .account, let signal = item.signal, try await read().reading.records[key.name] != nil else {
+            return try await others.reserve(bytes, for: beside(key))
+        }
+        try await check(signal)
+        return nil
+    }
+
     private func beside(_ key: CacheKey) -> CacheKey {
         CacheKey(group: key.group.beside(item.name), kind: key.kind, name: key.name)
     }

@@ -113,6 +113,10 @@ final class CrashingCache: TokenCache {
         try await cache.checkWritable(in: group)
     }
 
+    func reserve(_ bytes: Int, for key: CacheKey) async throws -> (any TokenCacheReservation)? {
+        try await cache.reserve(bytes, for: key)
+    }
+
     func replace(_ expected: CacheRecord?, with new: CacheRecord?, for key: CacheKey) async throws -> Bool {
         switch (key.kind, stop.point) {
         case (.lease, .noLeases): return true

@@ -75,14 +75,13 @@ import Testing
             let locks = SharedLocks(directory: directory.path, timeout: .seconds(5))
             let key = CacheKey(group: try CacheGroup("suite"), kind: .account, name: "a")
             let lock = try await locks.take(for: key)
-            _ = signal(SIGXFSZ, SIG_IGN)
             var limit = rlimit()
             _ = unsafe getrlimit(Int32(RLIMIT_FSIZE.rawValue), &limit)
             var none = rlimit(rlim_cur: 0, rlim_max: limit.rlim_max)
             _ = unsafe setrlimit(Int32(RLIMIT_FSIZE.rawValue), &none)
             let error = #expect(throws: AuthenticationError.self) { try lock.beginChange() }
             _ = unsafe setrlimit(Int32(RLIMIT_FSIZE.rawValue), &limit)
-            #expect(error?.code == .cache)
+            #expect(error?.code == .cacheFull)
             #expect(try await locks.counter(for: key).value == 0)
         }
     }

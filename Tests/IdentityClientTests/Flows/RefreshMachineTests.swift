@@ -61,7 +61,7 @@ import Testing
     /// Until the refresh token is about to be sent.
     private static let toTheRequest: [Event] = [
         free(), .leaseTaken(true), .recordRead(record), .done, .leaseRenewed(true), .done, .leaseRenewed(true), .done,
-        .leaseRenewed(true),
+        .done, .leaseRenewed(true),
     ]
     private static let toTheCommit = toTheRequest + [.answered(rotated: "r1"), .believed]
 
@@ -83,11 +83,24 @@ import Testing
                 (.begin, [.readLease]), (Self.free(), [.takeLease]), (.leaseTaken(true), [.prepare, .readRecord]),
                 (.recordRead(Self.record), [.checkThrottling]), (.done, [.renewLease]),
                 (.leaseRenewed(true), [.findProvider]), (.done, [.renewLease]), (.leaseRenewed(true), [.fetchKeys]),
-                (.done, [.renewLease]), (.leaseRenewed(true), [.send]),
+                (.done, [.reserve]), (.done, [.renewLease]), (.leaseRenewed(true), [.send]),
                 (.answered(rotated: "r1"), [.renewLeaseMeanwhile, .validate]),
                 (.believed, [.forgetRefusals, .commit(base: .sent)]),
                 (.committed(Self.record("r1")), [.lookForUnsaved]), (.unsaved(false), [.release]),
                 (.done, [.finish(.granted)]),
+            ]
+        )
+        #expect(machine.hasEnded)
+    }
+
+    /// The order is: the reservation, the lease that outlasts the request, the request. The lease is released with it.
+    @Test func sendsNothingIfTheAnswerCouldNotBeStored() {
+        var machine = Self.machine(after: Array(Self.toTheRequest.dropLast(2)))
+        expect(
+            &machine,
+            [
+                (.failed(Self.fault), [.lookForUnsaved]), (.unsaved(false), [.release]),
+                (.done, [.finish(.failed(Self.fault))]),
             ]
         )
         #expect(machine.hasEnded)

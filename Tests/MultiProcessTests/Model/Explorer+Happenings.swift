@@ -14,6 +14,12 @@ extension Explorer {
             next.tick += 1
             result.append(next)
         }
+        if state.isFull || state.left.fullDisks > 0 {
+            var next = state
+            if !state.isFull { next.left.fullDisks -= 1 }
+            next.isFull.toggle()
+            result.append(next)
+        }
         if state.left.signOuts > 0, let number = state.record, let family = Int(records[number].signInID) {
             var next = state
             next.left.signOuts -= 1
@@ -126,6 +132,12 @@ extension Explorer {
             }
         case .commitRotation, .commit, .save:
             if state.left.failedWrites > 0 { result += try failedWrites(state, index, action) }
+        case .waitForWrite where state.left.ends > 0:
+            // It has told its caller, and nothing more can be asked of it: no answer was lost on the way.
+            var next = state
+            next.left.ends -= 1
+            next.processes[index] = changed(process) { $0 = Self.gone }
+            result.append(next)
         case .waitForWrite where state.left.nextRefreshes > 0:
             var next = state
             next.left.nextRefreshes -= 1
@@ -157,11 +169,14 @@ extension Explorer {
         if case .remember = process.actions.first {
             for family in next.families.indices { next.families[family].refused = nil }
         }
-        next.processes[index] = changed(process) { process in
-            process = ModelProcess(machine: RefreshMachine(RefreshRules(leaseDuration: 0)))
-            process.isAlive = false
-        }
+        next.processes[index] = changed(process) { $0 = Self.gone }
         return next
+    }
+
+    private static var gone: ModelProcess {
+        var process = ModelProcess(machine: RefreshMachine(RefreshRules(leaseDuration: 0)))
+        process.isAlive = false
+        return process
     }
 
     /// The server asked to wait or cannot be found, or a person must resolve what it refused again and again.

@@ -37,6 +37,9 @@ extension Explorer {
                 .findProvider where next.left.unsentRequests == 0,
                 .fetchKeys, .revoke, .note:
                 event = .done
+            case .reserve where next.left.fullDisks == 0 && !next.isFull:
+                me.hasReservation = true
+                event = .done
             case .lookForUnsaved: event = .unsaved(me.unsaved != nil)
             case .renewLease where outlasts(me, next):
                 me.sentAt = next.tick
@@ -77,7 +80,7 @@ extension Explorer {
             event = .leaseRenewed(renews(&me, &next, index))
         case .release:
             if next.lease == me.held { next.lease = nil }
-            me.held = nil
+            (me.held, me.hasReservation) = (nil, false)
             event = .done
         // Number 1 has hints.
         case .wait: event = index == 1 ? .hint : .timeUp
@@ -87,6 +90,9 @@ extension Explorer {
             me.requests = 0
             event = .recordRead(facts(next.record, index, now(next, me)))
         case .checkThrottling, .findProvider: event = .done
+        case .reserve:
+            me.hasReservation = !next.isFull
+            event = next.isFull ? .failed(RefreshFault()) : .done
         case .send: event = arrive(&me, &next, index)
         case .validate: event = .believed
         case .commitRotation: event = try commit(&me, &next, index, rotation: true)
@@ -182,6 +188,11 @@ extension Explorer {
 
     /// Remembers with the record that the refresh token was refused.
     private mutating func remember(_ me: inout ModelProcess, _ next: inout ModelState) {
+        guard canWrite(me, next) else {
+            for family in next.families.indices { next.families[family].refused = nil }
+            return
+        }
+        me.hasReservation = false
         guard let sent = me.read.flatMap({ records[$0].refreshToken }), let number = next.record,
             let token = records[number].refreshToken, token.secret == sent.secret
         else { return }
@@ -215,16 +226,25 @@ extension Explorer {
         rotation: Bool
     ) throws -> RefreshMachine.Event {
         guard let pending = try pending(me, next, rotation: rotation) else { return .failed(RefreshFault()) }
-        write(pending, &next)
-        me.unsaved = nil
         if !rotation { me.granted = nil }
+        guard canWrite(me, next) else {
+            me.unsaved = writes.number(of: pending)
+            let current = next.record.map { records[$0] }
+            let inMemory = pending.replay(onto: current, mutations: mutations).credentials(over: current)
+            return .committed(facts(inMemory.map { records.number(of: $0) }, index, now(next, me)))
+        }
+        write(pending, &next)
+        (me.unsaved, me.hasReservation) = (nil, false)
         return .committed(facts(next.record, index, now(next, me)))
     }
 
+    /// Whether the store has room for the record of a process.
+    private func canWrite(_ me: ModelProcess, _ state: ModelState) -> Bool { !state.isFull || me.hasReservation }
+
     mutating func save(_ me: inout ModelProcess, _ next: inout ModelState) {
-        guard let unsaved = me.unsaved else { return }
+        guard let unsaved = me.unsaved, canWrite(me, next) else { return }
         write(writes[unsaved], &next)
-        me.unsaved = nil
+        (me.unsaved, me.hasReservation) = (nil, false)
     }
 
     mutating func write(_ pending: PendingWrites, _ next: inout ModelState) {

@@ -113,6 +113,7 @@ struct Explorer {
         for process in all where process.isAlive {
             if !process.machine.hasEnded { report("a refresh did not end") }
             if let held = process.held, state.lease == held { report("a lease was not given back") }
+            if process.hasReservation { report("a reservation was not given back") }
         }
         guard let number = state.record else { return }
         let record = records[number]

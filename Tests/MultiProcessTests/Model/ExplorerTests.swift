@@ -20,6 +20,9 @@ struct ExplorerTests {
         Budget(crashes: 1, lostAnswers: 2, ticks: 0),
         Budget(signIns: 1, faults: 1, fetches: 1, ticks: 0),
         Budget(crashes: 1, signIns: 1, unsentRequests: 2, ticks: 0),
+        Budget(fullDisks: 1, ends: 1, ticks: 0),
+        Budget(crashes: 1, fullDisks: 2, ticks: 0),
+        Budget(fullDisks: 1, ends: 1, faults: 1, fetches: 1, ticks: 0),
         // The largest come last, because a mutation is looked for in this order.
         Budget(failedWrites: 2, ticks: 2),
         Budget(failedWrites: 1, faults: 1, fetches: 1, nextRefreshes: 1, ticks: 1),

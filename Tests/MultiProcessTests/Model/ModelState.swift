@@ -14,6 +14,10 @@ struct Budget: Hashable {
     var writesBeside = 0
     /// A write of an answer fails, and is done all the same or not.
     var failedWrites = 0
+    /// The store has no room for a while: nothing can be written to it but what was reserved before.
+    var fullDisks = 0
+    /// A program ends although its answer is not written.
+    var ends = 0
     /// A sign-in's write fails and is done all the same; at any time it is tried again.
     var unsureSignIns = 0
     /// A sign-in while nothing can be read or written; at any time it is written.
@@ -68,6 +72,8 @@ struct ModelProcess: Hashable {
     var granted: Int?
     /// The number of the writes that failed.
     var unsaved: Int?
+    /// Whether the next write of the record has its room.
+    var hasReservation = false
 
     /// Forgets what no later step looks at, so that states that differ in nothing else are one.
     mutating func tidy() {
@@ -119,6 +125,7 @@ struct ModelState: Hashable {
     var families = [ModelFamily()]
     var left: Budget
     var wasSuspended = false
+    var isFull = false
 }
 
 /// Numbers for values, so that a state is small.

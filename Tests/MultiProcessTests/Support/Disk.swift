@@ -49,8 +49,10 @@ final class Disk: Sendable {
         _ = unsafe umount2(directory.path, Int32(MNT_DETACH))
     }
 
-    /// Fills all free space.
-    func fill() throws {
+    /// Fills the free space.
+    ///
+    /// - Parameter kilobytes: The space that stays free.
+    func fill(leaving kilobytes: Int = 0) throws {
         let file = unsafe open("\(directory.path)/filler", O_WRONLY | O_CREAT | O_CLOEXEC, 0o600)
         guard file >= 0 else { throw Failed(call: "open", number: errno) }
         defer { close(file) }
@@ -58,6 +60,9 @@ final class Disk: Sendable {
         while unsafe page.withUnsafeBytes({ unsafe write(file, $0.baseAddress, $0.count) }) > 0 {}
         let expected = image == nil ? ENOSPC : EDQUOT
         guard errno == expected else { throw Failed(call: "write", number: errno) }
+        guard kilobytes > 0 else { return }
+        let length = lseek(file, 0, SEEK_END) - kilobytes << 10
+        guard ftruncate(file, length) == 0 else { throw Failed(call: "ftruncate", number: errno) }
     }
 
     /// Frees the space again.

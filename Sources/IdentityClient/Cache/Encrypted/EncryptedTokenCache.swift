@@ -92,6 +92,14 @@ public final class EncryptedTokenCache: TokenCache {
         _ = try await keys.key()
     }
 
+    /// Fetches the key, and reserves a write of the encrypted record in the underlying cache.
+    ///
+    /// - Throws: As ``checkWritable(in:)``.
+    public func reserve(_ bytes: Int, for key: CacheKey) async throws -> (any TokenCacheReservation)? {
+        if key.kind != .lease { _ = try await keys.key() }
+        return try await base.reserve(bytes + SealedRecord.overhead, for: key)
+    }
+
     /// Removes the records of `group` that cannot be decrypted: the last resort when a key is lost for good.
     ///
     /// Never call this without asking the person. The people whose tokens are removed have to sign in again; their

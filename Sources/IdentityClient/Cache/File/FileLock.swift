@@ -44,15 +44,16 @@ struct FileLock: ~Copyable {
 
     /// Removes the files that dead writers left under this lock. Looks at most every ten minutes.
     ///
-    /// Files of these names are written only under the lock, so the holder of the lock knows that their writers are
-    /// gone.
+    /// Files of these names are created only under the lock. One that waits for its write has a lock of its own, as
+    /// long as its writer lives.
     func clearStaleFiles(of stripe: Int, in directory: borrowing Descriptor, now: FileTime) throws {
         let age = try file.status().fingerprint.modified.duration(to: now)
         guard age > .seconds(600) || age < .zero else { return }
         try file.stamp(now)
         for name in try directory.names() where FileCacheName.isTemporary(name, stripe: stripe) {
             guard let status = try directory.status(of: name),
-                status.fingerprint.modified.duration(to: now) > .seconds(60)
+                status.fingerprint.modified.duration(to: now) > .seconds(60),
+                let file = try directory.file(name), try file.tryLock()
             else { continue }
             try directory.remove(name)
         }

@@ -31,6 +31,8 @@ public final class FileTokenCache: TokenCache, CorruptRecordKeeping {
     let memory: Mutex<FileMemory>
     let now: @Sendable () -> CoarseTime
     let hints = FileHints()
+    /// The files of the next writes.
+    let reservedFiles = ReservedFiles<CacheKey>()
     let readers = QueueExecutor("identity-client.file-cache.read", width: 4)
     /// One queue for each lock: within this object, calls that need the same lock run one after the other.
     let writers = (0..<FileCacheName.stripes).map { QueueExecutor("identity-client.file-cache.write-\($0)") }
@@ -119,6 +121,18 @@ public final class FileTokenCache: TokenCache, CorruptRecordKeeping {
     /// - Throws: The errors of ``replace(_:with:for:)``.
     public func checkWritable(in group: CacheGroup) async throws {
         try await write(CacheKey(group: group, kind: .lease, name: "check")) { try $0.check() }
+    }
+
+    /// Opens the file of the next write and takes its space, under the record's lock, which is given back at once. The
+    /// next write fills that file, so that a reservation costs no further sync.
+    ///
+    /// If the process dies, the file is removed like that of an interrupted write.
+    /// - Throws: The errors of ``replace(_:with:for:)``. `.cacheFull` also means that the process may not make a file of
+    ///   that size (`ulimit -f`).
+    public func reserve(_ bytes: Int, for key: CacheKey) async throws -> (any TokenCacheReservation)? {
+        let file = try await write(key) { try $0.reserve(bytes) }
+        let writer = writers[FileCacheName.stripe(try FileCacheName.record(key))]
+        return reservedFiles.keep(file, for: key, removingOn: writer)
     }
 
     /// Renames the file of `record` to `<its name>.corrupt-<seconds since 1970>`.

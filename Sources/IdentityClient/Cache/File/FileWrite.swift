@@ -51,6 +51,7 @@ struct FileWrite: ~Copyable {
             name,
             with: record.bytes,
             through: FileCacheName.temporary(FileCacheName.stripe(name)),
+            reserved: cache.reservedFiles.take(for: key),
             stamp: SystemCall.now,
             isDurable: isDurable
         )
@@ -62,6 +63,12 @@ struct FileWrite: ~Copyable {
             isSettled: written.isSettled
         )
         if isDurable { try directory.synchronize() }
+    }
+
+    /// Opens the file of a later write, with space for `bytes` bytes.
+    func reserve(_ bytes: Int) throws -> ReservedFile {
+        let size = min(max(bytes, 1), SecureFile.sizeLimit)
+        return try ReservedFile(FileCacheName.temporary(FileCacheName.stripe(name)), size, in: directory)
     }
 
     /// Writes a file and removes it at once. Space on the disk and in the quota is taken by the write, not by the sync.

@@ -75,7 +75,11 @@ struct MSALFile: Hashable, Sendable {
     /// The new file's time is two seconds ahead. MSAL Python reads a file again if its time is later than that of the
     /// last reading, which it takes from the clock after reading; a change in between would be overwritten unseen.
     /// - Throws: `.cacheBusy` if the lock was lost.
-    func write(_ blob: MSALBlob, under lock: borrowing MSALLock) throws -> Content {
+    func write(
+        _ blob: MSALBlob,
+        under lock: borrowing MSALLock,
+        reserved: ReservedFile? = nil
+    ) throws -> Content {
         let bytes = blob.serialized()
         guard bytes.count <= MSALBlob.sizeLimit else {
             throw AuthenticationError(.cacheFull, "\(path) would become larger than 16 MiB. Sign accounts out.")
@@ -87,13 +91,26 @@ struct MSALFile: Hashable, Sendable {
         if try directory.status(of: temporary) != nil { try directory.remove(temporary) }
         var ahead = SystemCall.now.timespec
         ahead.tv_sec += 2
-        let written = try directory.replace(name, with: bytes, through: temporary, stamp: FileTime(ahead)) {
+        let stamp = FileTime(ahead)
+        let written = try directory.replace(name, with: bytes, through: temporary, reserved: reserved, stamp: stamp) {
             guard lock.isHeld else {
                 throw AuthenticationError(.cacheBusy, "Another program took the lock \(lockPath). Try again.")
             }
         }
         try directory.synchronize()
         return Content(blob: blob, fingerprint: written.fingerprint, isSettled: written.isSettled)
+    }
+
+    /// Opens the file of a later write under the lock, with space for `content` and `bytes` more. Removes what dead
+    /// processes have left of that.
+    func reserve(_ bytes: Int, beside content: Content) throws -> ReservedFile {
+        guard let directory = try openDirectory() else { throw SystemCallError("open", path, number: ENOENT) }
+        let prefix = ".\(FilePath.split(path).name).identity-new-"
+        for name in try directory.names() where name.hasPrefix(prefix) {
+            if let file = try directory.file(name), try file.tryLock() { try directory.remove(name) }
+        }
+        let size = min(Int(content.fingerprint?.size ?? 0) + bytes, MSALBlob.sizeLimit)
+        return try ReservedFile(prefix + String(UInt64.random(in: .min ... .max), radix: 16), size, in: directory)
     }
 
     /// Creates the directories that the file and its lock need.

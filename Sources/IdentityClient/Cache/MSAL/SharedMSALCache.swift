@@ -46,6 +46,7 @@ public final class SharedMSALCache: TokenCache {
     private let memory = Mutex<Memory?>(nil)
     private let readers = QueueExecutor("identity-client.shared-cache.read", width: 2)
     private let writers = QueueExecutor("identity-client.shared-cache.write")
+    private let reservedFiles = ReservedFiles<MSALFile>()
 
     /// Creates a cache in a file of other programs. Nothing is read or created before the first use.
     ///
@@ -108,7 +109,10 @@ public final class SharedMSALCache: TokenCache {
         return try await underLock { lock, content in
             let reading = self.remember(content).reading
             guard let blob = try reading.replacing(expected, with: credentials, under: key.name) else { return false }
-            if blob != content.blob { self.remember(try self.store.file.write(blob, under: lock)) }
+            if blob != content.blob {
+                let reserved = self.reservedFiles.take(for: self.store.file)
+                self.remember(try self.store.file.write(blob, under: lock, reserved: reserved))
+            }
             return true
         }
     }
@@ -135,6 +139,23 @@ public final class SharedMSALCache: TokenCache {
             self.remember(content)
         }
         try await others.checkWritable(in: group)
+    }
+
+    /// Takes the lock and gives it back, and meanwhile opens the next content of the file and takes its space.
+    ///
+    /// A file that is only read reserves nothing: its programs keep its refresh tokens.
+    /// - Throws: The errors of ``replace(_:with:for:)``.
+    public func reserve(_ bytes: Int, for key: CacheKey) async throws -> (any TokenCacheReservation)? {
+        guard key.kind == .account, try await read().reading.records[key.name] != nil else {
+            return try await others.reserve(bytes, for: key)
+        }
+        guard store.isWritable else { return nil }
+        let file = try await underLock { _, content in
+            try content.blob.checkMayBeWritten()
+            self.remember(content)
+            return try self.store.file.reserve(bytes, beside: content)
+        }
+        return reservedFiles.keep(file, for: store.file, removingOn: writers)
     }
 }
 

@@ -11,6 +11,7 @@ final class UnreliableCache: TokenCache {
     private let storage: InMemoryTokenCache
     private let refusals = Mutex((reads: false, writes: Set<CacheKey.Kind>(), count: 0))
     private let behaviour = Mutex<(failure: any Error, doesAllTheSame: Bool)>((Failure(), false))
+    private let reservations = Mutex(false)
 
     init(_ storage: InMemoryTokenCache = InMemoryTokenCache()) {
         self.storage = storage
@@ -40,6 +41,12 @@ final class UnreliableCache: TokenCache {
         set { behaviour.withLock { $0.doesAllTheSame = newValue } }
     }
 
+    /// Whether no write can be reserved.
+    var refusesReservations: Bool {
+        get { reservations.withLock(\.self) }
+        set { reservations.withLock { $0 = newValue } }
+    }
+
     /// The number of refused writes.
     var refusalCount: Int { refusals.withLock { $0.count } }
 
@@ -62,6 +69,12 @@ final class UnreliableCache: TokenCache {
 
     func checkWritable(in group: CacheGroup) async throws {
         if refusedWrites.contains(.account) { throw Failure() }
+    }
+
+    /// Refuses nothing unless told, so that a test can let a write fail after the request.
+    func reserve(_ bytes: Int, for key: CacheKey) async throws -> (any TokenCacheReservation)? {
+        if refusesReservations { throw writeFailure }
+        return nil
     }
 
     func records(of kind: CacheKey.Kind, in group: CacheGroup) async throws -> [CacheKey: CacheRecord] {

@@ -1,0 +1,116 @@
+// Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
+
+import IdentityClient
+import IdentityTestSupport
+import IdentityTesting
+import Testing
+
+/// A refresh token is spent only if its successor can be stored.
+@Suite(.timeLimit(.minutes(1)))
+struct ReservedRefreshTests {
+    private let cache = UnreliableCache()
+    private let setup: TestSetup
+
+    init() throws {
+        setup = try TestSetup(cache: cache)
+        cache.writeFailure = AuthenticationError(.cacheFull, "There is no room left. Free some space.")
+    }
+
+    @Test func sendsNothingIfTheAnswerCouldNotBeStored() async throws {
+        let (application, first) = try await setup.signedIn()
+        let requests = setup.provider.count(of: .token)
+        setup.clock.advance(by: .seconds(3600))
+        cache.refusesReservations = true
+        for forces in [false, true] {
+            let parameters = SilentParameters(scopes: ["api.read"], account: first.account, forcesRefresh: forces)
+            let error = try await expectError(.cacheFull) { try await application.acquireTokenSilently(parameters) }
+            #expect(error.message.hasPrefix("No new token was requested"))
+            #expect(error.message.hasSuffix("There is no room left. Free some space."))
+        }
+        #expect(setup.provider.count(of: .token) == requests)
+        #expect(try await application.finishPendingRefreshes(within: .seconds(1)))
+        cache.refusesReservations = false
+        let renewed = try await application.acquireTokenSilently(scopes: ["api.read"], account: first.account)
+        #expect(renewed.source == .identityProvider && setup.provider.count(of: .token) == requests + 1)
+    }
+
+    @Test func returnsTheTokenOfTheCacheWhileItIsGood() async throws {
+        let (application, first) = try await setup.signedIn()
+        let requests = setup.provider.count(of: .token)
+        cache.refusesReservations = true
+        let wanted = SilentParameters(scopes: ["api.read"], account: first.account, minimumValidity: .seconds(100_000))
+        let still = try await application.acquireTokenSilently(wanted)
+        #expect(still.accessToken == first.accessToken && still.source == .cache)
+        var forced = wanted
+        forced.forcesRefresh = true
+        try await expectError(.cacheFull) { try await application.acquireTokenSilently(forced) }
+        #expect(setup.provider.count(of: .token) == requests)
+    }
+
+    @Test(arguments: [true, false])
+    func givesBackWhatWasReserved(isRefused: Bool) async throws {
+        let storage = ReservingCache()
+        let setup = try TestSetup(cache: storage)
+        let (application, first) = try await setup.signedIn()
+        setup.clock.advance(by: .seconds(3600))
+        if isRefused { setup.provider.failNext(.token, with: .refusal("invalid_client", status: 401)) }
+        let size = try #require(try await setup.storedCredentials(of: application).values.first).bytes.count
+        _ = try? await application.acquireTokenSilently(scopes: ["api.read"], account: first.account)
+        try await application.finishPendingRefreshes()
+        let calls = storage.calls.value
+        #expect(calls.reserved.count == 1 && calls.released == 1)
+        #expect(calls.reserved[0] >= size + 8192, "There is room for longer tokens.")
+    }
+
+    /// A disk that is full when the answer comes is tried until there is room, not once.
+    @Test func triesToWriteUntilItSucceeds() async throws {
+        let (application, first) = try await setup.signedIn()
+        cache.refusedWrites = [.account]
+        setup.clock.advance(by: .seconds(3600))
+        _ = try await application.acquireTokenSilently(scopes: ["api.read"], account: first.account)
+        let before = cache.refusalCount
+        let finishing = Task { try await application.finishPendingRefreshes(within: .seconds(30)) }
+        try await wait { cache.refusalCount >= before + 3 }
+        cache.refusedWrites = []
+        #expect(try await finishing.value)
+        #expect(application.unwrittenRefresh == nil)
+    }
+
+    @Test func saysAtTheEndOfTheTimeWhatCouldNotBeStored() async throws {
+        let (application, first) = try await setup.signedIn()
+        cache.refusedWrites = [.account]
+        setup.clock.advance(by: .seconds(3600))
+        _ = try await application.acquireTokenSilently(scopes: ["api.read"], account: first.account)
+        try await expectError(.cacheFull) { try await application.finishPendingRefreshes(within: .milliseconds(200)) }
+        #expect(application.unwrittenRefresh?.code == .cacheFull)
+    }
+}
+
+/// Counts what is reserved.
+private final class ReservingCache: TokenCache {
+    final class Reservation: TokenCacheReservation {
+        private let calls: Shared<(reserved: [Int], released: Int)>
+
+        init(_ calls: Shared<(reserved: [Int], released: Int)>) { self.calls = calls }
+
+        func release() async { calls.withLock { $0.released += 1 } }
+    }
+
+    let calls = Shared<(reserved: [Int], released: Int)>(([], 0))
+    private let storage = InMemoryTokenCache()
+
+    func record(for key: CacheKey) async throws -> CacheRecord? { try await storage.record(for: key) }
+
+    func replace(_ expected: CacheRecord?, with new: CacheRecord?, for key: CacheKey) async throws -> Bool {
+        try await storage.replace(expected, with: new, for: key)
+    }
+
+    func records(of kind: CacheKey.Kind, in group: CacheGroup) async throws -> [CacheKey: CacheRecord] {
+        try await storage.records(of: kind, in: group)
+    }
+
+    func reserve(_ bytes: Int, for key: CacheKey) async throws -> (any TokenCacheReservation)? {
+        calls.withLock { $0.reserved.append(bytes) }
+        return Reservation(calls)
+    }
+}
