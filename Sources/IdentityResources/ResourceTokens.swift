@@ -49,7 +49,8 @@ final class ResourceTokens: Sendable {
         }
         var parameters = parameters
         parameters.claims = renewal.claims
-        parameters.forcesRefresh = renewal.claims == nil
+        // Another process may have renewed the token already, too.
+        if renewal.claims == nil { parameters.refusedToken = renewal.refusedToken }
         let result = try await acquire(parameters)
         if let claims = renewal.claims {
             meeting.withLock { $0 = Renewal(refusedToken: result.accessToken, claims: claims) }

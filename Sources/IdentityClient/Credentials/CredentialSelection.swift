@@ -7,6 +7,8 @@ package struct CredentialRequest: Hashable, Sendable {
     package var tenant: String?
     /// Whether cached access tokens are ignored, because of a forced refresh or a claims challenge.
     package var skipsAccessToken = false
+    /// The access token that an API refused, which does not answer the request.
+    package var refusedToken: String?
     /// The expiration leeway in seconds.
     package var leeway: Int64
     /// The minimum remaining validity in seconds, if the token can be renewed.
@@ -95,7 +97,8 @@ extension AccountCredentials {
     }
 
     private func answers(_ token: CachedAccessToken, _ request: CredentialRequest) -> Bool {
-        token.fits(request) || token.fits(request, declined: refreshToken?.declinedScopes ?? [])
+        if let refused = request.refusedToken, token.secret == refused { return false }
+        return token.fits(request) || token.fits(request, declined: refreshToken?.declinedScopes ?? [])
     }
 
     /// Returns the matching token that expires last.

@@ -30,6 +30,7 @@ extension SilentRequest: Equatable {
     static func == (first: SilentRequest, second: SilentRequest) -> Bool {
         first.id == second.id && first.authority == second.authority && first.claims == second.claims
             && first.isForced == second.isForced && first.need.minimumValidity == second.need.minimumValidity
+            && first.need.refusedToken == second.need.refusedToken
             && first.need.matchableScopes == second.need.matchableScopes && first.need.binding == second.need.binding
     }
 }

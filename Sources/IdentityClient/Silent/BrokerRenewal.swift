@@ -62,6 +62,7 @@ struct BrokerRenewal: Sendable {
         asked.account = account
         asked.claims = request.claims
         asked.keyID = request.need.binding?.keyID
+        asked.refusedToken = request.need.refusedToken
         if request.isForced {
             asked.refusedToken = before?.credentials.accessTokens.first { $0.fits(request.need) }?.secret
         }

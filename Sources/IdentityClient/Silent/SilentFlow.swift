@@ -104,7 +104,7 @@ struct SilentFlow: Sendable {
             environment.hasTenants
             ? (parameters.authority ?? environment.configuration.authority)
                 .effectiveTenant(for: parameters.account.id) : nil
-        return CredentialRequest(
+        var need = CredentialRequest(
             scopes: parameters.scopes,
             tenant: tenant,
             skipsAccessToken: parameters.forcesRefresh || parameters.claims != nil,
@@ -114,6 +114,8 @@ struct SilentFlow: Sendable {
             binding: parameters.binding,
             parameterTag: environment.parameterTag
         )
+        need.refusedToken = parameters.refusedToken
+        return need
     }
 
     /// Returns the credentials in memory of an account whose write has failed, if they answer the caller.

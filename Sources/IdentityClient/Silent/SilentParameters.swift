@@ -30,6 +30,10 @@ public struct SilentParameters: Sendable {
     /// that began before it.
     public var forcesRefresh: Bool
 
+    /// The access token that an API refused: any other token answers the call. Callers and processes whose same token was
+    /// refused share one refresh. `nil` unless set.
+    package var refusedToken: String?
+
     /// The minimum remaining validity of the token, with a resolution of one second, rounded up. Zero unless set, which
     /// means the configuration's `expirationLeeway`; a negative value throws `.invalidArgument`.
     ///

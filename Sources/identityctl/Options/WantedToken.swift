@@ -58,6 +58,8 @@ struct WantedToken: Sendable {
     let scopes: Set<Scope>
     let claims: String?
     var forcesRefresh: Bool
+    /// The access token that an API refused, in place of which another one is wanted.
+    var refusedToken: String?
     let usesCacheOnly: Bool
     let allowsExpiredToken: Bool
     var minimumValidity: Duration
@@ -100,6 +102,7 @@ struct WantedToken: Sendable {
             timeout: timeout
         )
         parameters.scheme = scheme
+        parameters.refusedToken = refusedToken
         // The call itself ends in time, with a token of the cache if there is one to take.
         return try await session.bounded(by: timeout + .seconds(1)) { [parameters] in
             let result = try await application.acquireTokenSilently(parameters)

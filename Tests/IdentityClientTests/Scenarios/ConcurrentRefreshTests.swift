@@ -66,6 +66,28 @@ struct ConcurrentRefreshTests {
         #expect(sent.count == 50 && Set(sent).count == 50)
     }
 
+    /// Programs on one cache whose same token an API refused: the refused token is compared again under the lease.
+    @Test func renewsARefusedTokenOnceForAllPrograms() async throws {
+        let setup = try TestSetup()
+        let (application, first) = try await setup.signedIn()
+        let others = try (0..<3).map { _ in try setup.application() }
+        let gate = Gate()
+        setup.provider.failNext(.token, with: .held(by: gate))
+        var parameters = SilentParameters(scopes: ["api.read"], account: first.account)
+        parameters.refusedToken = first.accessToken
+        let tasks = ([application] + others).map { [parameters] application in
+            Task { try await application.acquireTokenSilently(parameters) }
+        }
+        try await setup.provider.waitForRequest(.token, count: 2)
+        gate.open()
+        var tokens: Set<String> = []
+        for task in tasks { tokens.insert(try await task.value.accessToken) }
+        #expect(tokens.count == 1 && !tokens.contains(first.accessToken))
+        // A late call about the same token sends nothing.
+        #expect(try await application.acquireTokenSilently(parameters).source == .cache)
+        #expect(setup.provider.count(of: .token) == 2)
+    }
+
     @Test func neverSendsARefreshTokenTwiceUnderContention() async throws {
         let setup = try TestSetup(.entra)
         let (application, first) = try await setup.signedIn()
