@@ -136,6 +136,7 @@ extension AgentRequest.Token {
         claims = wanted.claims
         minimumValidity = Int(wanted.minimumValidity.wholeSeconds)
         forcesRefresh = wanted.forcesRefresh
+        refusedToken = wanted.refusedToken
         wantsIDToken = wanted.isIDToken
         usesCacheOnly = wanted.usesCacheOnly
         allowsExpiredToken = wanted.allowsExpiredToken

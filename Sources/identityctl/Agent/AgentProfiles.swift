@@ -23,8 +23,8 @@ struct AgentProfiles: Sendable {
     /// - Throws: `UsageError` for a name that is none of `names`.
     let profile: @Sendable (String) throws -> AgentProfile
     let defaultName: @Sendable () throws -> String?
-    /// Returns the name of the profile that serves an address; `nil` if none does.
-    let serving: @Sendable (ServedAddress) throws -> String?
+    /// Returns the name of the profile that serves an address, for a username if it names one; `nil` if none does.
+    let serving: @Sendable (ServedAddress, String?) throws -> String?
 
     /// The options of the agent's own command line as the only profile.
     static func only(_ profile: AgentProfile) -> AgentProfiles {
@@ -32,7 +32,7 @@ struct AgentProfiles: Sendable {
             names: { [profile.name] },
             profile: { _ in profile },
             defaultName: { profile.name },
-            serving: { try profile.serves($0) ? profile.name : nil }
+            serving: { address, _ in try profile.serves(address) ? profile.name : nil }
         )
     }
 
@@ -62,7 +62,7 @@ struct AgentProfiles: Sendable {
                 )
             },
             defaultName: { try directory.defaultName()?.text },
-            serving: { try directory.profile(serving: $0, problem: problem)?.name.text }
+            serving: { try directory.profile(serving: $0, for: $1, problem: problem)?.name.text }
         )
     }
 }
@@ -76,7 +76,7 @@ extension AgentProfiles {
         guard let text = request.serves else { return try chosenByName(request) }
         guard let address = ServedAddress(text) else { throw Self.notServed(text) }
         if request.profile == nil, request.issuer == nil, request.clientID == nil {
-            guard let name = try serving(address) else { throw Self.notServed(text) }
+            guard let name = try serving(address, request.username) else { throw Self.notServed(text) }
             return try profile(name)
         }
         let profile = try chosenByName(request)

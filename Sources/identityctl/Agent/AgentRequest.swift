@@ -29,6 +29,8 @@ enum AgentRequest: Hashable, Sendable {
         var profile: String?
         /// The address that the token is for. The profile must serve it.
         var serves: String?
+        /// The username in the address that a helper was asked for. It chooses among profiles that serve it equally.
+        var username: String?
         var issuer: String?
         var clientID: String?
         /// The person's account: an id or a username.
@@ -39,6 +41,8 @@ enum AgentRequest: Hashable, Sendable {
         /// Seconds.
         var minimumValidity = 0
         var forcesRefresh = false
+        /// The access token that an API refused, in place of which another one is wanted.
+        var refusedToken: String?
         var wantsIDToken = false
         var usesCacheOnly = false
         var allowsExpiredToken = false
@@ -107,6 +111,8 @@ extension AgentRequest.Token {
         audience = try Self.text("audience", of: object)
         claims = try Self.text("claims", of: object)
         hint = try Self.text("application_hint", of: object)
+        refusedToken = try Self.text("refused_token", of: object)
+        username = try Self.text("username", of: object)
         let words = try Self.text("scope", of: object)?.split(separator: " ") ?? []
         scopes = Set(words.map { Scope(rawValue: String($0)) })
         forcesRefresh = try Self.flag("force_refresh", of: object)
@@ -139,6 +145,8 @@ extension AgentRequest.Token {
         if wantsIDToken { object["id_token"] = .bool(true) }
         if usesCacheOnly { object["cache_only"] = .bool(true) }
         if allowsExpiredToken { object["allow_expired"] = .bool(true) }
+        object["refused_token"] = refusedToken.map { .string($0) }
+        object["username"] = username.map { .string($0) }
         object["application_hint"] = hint.map { .string($0) }
         return object
     }

@@ -164,7 +164,7 @@ final class AgentService: Sendable {
         let isUsual = request.claims == nil && request.user == nil && scopes.isSubset(of: policy.defaultScopes)
         do {
             let wanted = try profile.environment.given("account", request.user)
-            let parameters = SilentParameters(
+            var parameters = SilentParameters(
                 scopes: scopes,
                 account: try await application.chosenAccount(wanted),
                 claims: try request.claims ?? profile.environment.given("claims", nil)?.text,
@@ -173,7 +173,8 @@ final class AgentService: Sendable {
                 usesCacheOnly: request.usesCacheOnly,
                 allowsExpiredToken: request.allowsExpiredToken
             )
-            let (result, idToken) = try await withDeadline(Self.patience) {
+            parameters.refusedToken = request.refusedToken
+            let (result, idToken) = try await withDeadline(Self.patience) { [parameters] in
                 let result = try await application.acquireTokenSilently(parameters)
                 guard request.wantsIDToken else { return (result, IDToken?.none) }
                 return try await application.renewingIDToken(of: result, parameters)
@@ -289,6 +290,7 @@ extension AgentService {
     ) {
         var parameters = parameters
         parameters.forcesRefresh = false
+        parameters.refusedToken = nil
         parameters.usesCacheOnly = false
         parameters.allowsExpiredToken = false
         parameters.minimumValidity = max(parameters.minimumValidity, Self.keepsFresh.before)

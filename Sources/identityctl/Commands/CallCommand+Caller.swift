@@ -40,7 +40,8 @@ extension CallCommand {
         )
         return Caller(application: application, account: account) { parameters in
             var request = asked
-            (request.claims, request.forcesRefresh) = (parameters.claims, parameters.forcesRefresh)
+            (request.claims, request.refusedToken) = (parameters.claims, parameters.refusedToken)
+            request.forcesRefresh = parameters.forcesRefresh
             let answer = try await AgentClient(socket: socket).ask(.token(request), within: timeout)
             let token = try request.token(in: answer)
             try token.text.checkAsToken()

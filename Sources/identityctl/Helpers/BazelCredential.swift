@@ -8,17 +8,15 @@ import OAuthWire
 ///
 /// - SeeAlso: [Credential helpers](https://github.com/EngFlow/credential-helper-spec/blob/main/spec.md)
 enum BazelCredential {
-    /// Returns the address of the request, without its query.
+    /// Returns the address of the request.
     ///
     /// - Throws: `UsageError` for another message. Members that this program does not know are passed over.
     static func address(parsing bytes: [UInt8]) throws -> ServedAddress? {
         guard let uri = (try? JSONObject(parsing: bytes))?.string("uri") else {
             throw UsageError("The request is no JSON object with \"uri\".")
         }
-        let end = uri.utf8.firstIndex { $0 == UInt8(ascii: "?") || $0 == UInt8(ascii: "#") } ?? uri.endIndex
-        let address = String(uri[..<end])
         // Remote execution names its servers so. The connection is the same.
-        return ServedAddress(address.hasPrefix("grpcs://") ? "https" + address.dropFirst(5) : address)
+        return ServedAddress(asked: uri.hasPrefix("grpcs://") ? "https" + uri.dropFirst(5) : uri)
     }
 
     static func answer(token: String, expiresOn: Date) -> String {

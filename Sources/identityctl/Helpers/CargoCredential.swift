@@ -25,7 +25,7 @@ struct CargoCredential: Hashable, Sendable {
             let kind = object.string("kind"), let index = object.object("registry")?.string("index-url")
         else { throw UsageError("cargo sent no request of version 1.") }
         wantsToken = kind == "get"
-        address = ServedAddress(String(index.trimmingPrefix("sparse+").trimmingPrefix("registry+")))
+        address = ServedAddress(asked: String(index.trimmingPrefix("sparse+").trimmingPrefix("registry+")))
         switch object["args"] {
         case nil, .null: arguments = []
         case .array(let words):

@@ -22,9 +22,11 @@ enum DockerCredential {
         return String(decoding: server, as: UTF8.self)
     }
 
-    /// Returns the address of `server`. Registries without a scheme have TLS.
-    static func address(_ server: String) -> ServedAddress? {
-        ServedAddress(server.contains("://") ? server : "https://\(server)")
+    /// Returns the addresses that `server` can mean. Docker names no scheme: registries have TLS, except on this computer,
+    /// where docker tries both.
+    static func addresses(_ server: String) -> [ServedAddress] {
+        let texts = server.contains("://") ? [server] : ["https://\(server)", "http://\(server)"]
+        return texts.compactMap(ServedAddress.init(asked:))
     }
 
     /// Returns the answer to `get`.

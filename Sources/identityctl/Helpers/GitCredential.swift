@@ -31,17 +31,23 @@ struct GitCredential: Hashable, Sendable {
 
     /// The address that git wants a credential for.
     var address: ServedAddress? {
-        guard let scheme = values["protocol"], let host = values["host"], !host.utf8.contains(UInt8(ascii: "/")) else {
-            return nil
-        }
-        return ServedAddress("\(scheme)://\(host)/\(values["path"] ?? "")")
+        guard let scheme = values["protocol"], ["https", "http"].contains(scheme), let host = values["host"],
+            !host.utf8.contains(where: "/?#@\\".utf8.contains)
+        else { return nil }
+        return ServedAddress(origin: "\(scheme)://\(host)", path: values["path"] ?? "")
+    }
+
+    /// The reason why there is no address, although git asks for one of a server with TLS.
+    var problem: String? {
+        guard address == nil, values["protocol"] == "https" else { return nil }
+        return "'\((values["host"] ?? "").printable)' is no host that gets tokens. Git's address needs its ASCII form."
     }
 
     /// The username in the address, if there is one.
     var username: String? { values["username"].flatMap { $0.isEmpty ? nil : $0 } }
 
-    /// Whether git was refused with this token.
-    func holds(_ token: String) -> Bool { values["password"] == token || values["credential"] == token }
+    /// The token or password that a server refused, if git tells it.
+    var secret: String? { values["credential"] ?? values["password"] }
 
     /// Returns the answer to `get`. The token is a password, unless git and the server know only bearer tokens.
     func answer(username: String, token: String, expiresOn seconds: Int) -> String {

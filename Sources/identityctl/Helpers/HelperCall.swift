@@ -7,6 +7,12 @@ struct HelperCall {
     /// The username that most servers accept with a token.
     static let anyUsername = "oauth2"
 
+    /// Whether a username in an address is a person's, and none that servers want where a token is the password.
+    static func isOfPerson(_ name: String) -> Bool {
+        let others = ["oauth2accesstoken", "x-access-token", "x-token-auth", "VssSessionToken", "__token__"]
+        return name != anyUsername && !others.contains(name)
+    }
+
     let operation: String
     let wantsAccessToken: Bool
     /// The values of the options that only this program has.
@@ -49,48 +55,67 @@ struct HelperCall {
         self.own = own
     }
 
-    /// Returns what gives the token for an address, or `nil` if nothing serves the address.
+    /// Returns what gives the token for an address, or `nil` if nothing serves the address, or another username.
     ///
-    /// That is the client that an option, a variable or `--profile` names, if it serves the address, or else the profile
-    /// that does. With an agent it is the agent's profile. Kubectl's own file says which cluster a client is for, if neither
-    /// `--serves` nor a line of the profile does.
-    func source(for address: ServedAddress?, in session: Session) throws -> HelperSource? {
-        let (variables, options) = (session.environment, token.provider)
-        let isNamed = try options.namesOne(variables) || variables.given("profile", options.profile) != nil
+    /// That is the client that an option, a variable or `--profile` names, if it serves the address. A client that options
+    /// do not name is passed over if it does not: the profile that serves the address stands in, without the variables. With
+    /// an agent it is the agent's profile. Kubectl's own file says which cluster a client is for, if neither `--serves` nor,
+    /// for a client that only variables name, a line of the profile does.
+    ///
+    /// - Parameter username: The name in the address. A person's name chooses the profile and the account.
+    func source(for address: ServedAddress?, of username: String? = nil, in session: Session) throws -> HelperSource? {
+        let (variables, options) = (session.environment.above(nil), token.provider)
         let agent = try variables.given("agent", nil)
-        let environment: Environment
+        let person = username.flatMap { Self.isOfPerson($0) ? $0 : nil }
+        let isChosen = options.namesOne(Environment([:])) || options.profile != nil
+        let isNamed = try isChosen || options.namesOne(variables) || variables.given("profile", nil) != nil
+        var environment: Environment?
         var asked: ServedAddress?
         if isNamed || (isKubectl && address == nil) {
-            environment = try agent == nil ? options.environment(above: variables) : variables
-            let served = try environment.words("serves", serves.map { [$0] } ?? []).map(ServedAddress.init(option:))
+            let named = try agent == nil ? options.environment(above: variables) : variables
+            let served = try named.words("serves", serves.map { [$0] } ?? []).map(ServedAddress.init(option:))
+            let isAsChosen = isKubectl && (served.isEmpty || isChosen && serves == nil)
             if served.isEmpty, agent != nil, !isKubectl {
                 guard let address else { return nil }
-                asked = address  // the agent knows what its profile serves
-            } else {
-                guard served.isEmpty ? isKubectl : served.contains(where: { $0.serves(address) }) else { return nil }
+                (environment, asked) = (named, address)  // the agent knows what its profile serves
+            } else if isAsChosen || served.contains(where: { $0.serves(address) }) {
+                environment = named
+            } else if isChosen || serves != nil || agent != nil {
+                return nil
             }
         } else if agent != nil {
             guard let address else { return nil }
             (environment, asked) = (variables, address)
-        } else {
-            guard let address, let directory = try? ProfileDirectory(variables),
-                let profile = try directory.profile(
-                    serving: address,
-                    problem: { session.console.line("Warning: \($0)") }
-                )
-            else { return nil }
-            environment = variables.above(profile)
         }
-        let username = try environment.given("username", username)
-        guard username?.text.utf8.hasControls != true else {
+        if environment == nil {
+            guard let address, let profile = try profile(serving: address, for: person, in: session) else { return nil }
+            // Variables that name another client belong to that one.
+            environment = (isNamed ? variables.withoutOptions : variables).above(profile)
+        }
+        guard let environment else { return nil }
+        let own = try environment.given("username", self.username)?.text
+        guard own?.utf8.hasControls != true else {
             throw UsageError("--username: control characters are not possible.")
         }
+        if let own, let username, own != username { return nil }
         return HelperSource(
             environment: environment,
-            username: username?.text,
+            username: own,
+            person: own == nil ? person : nil,
             command: token,
             agent: agent.map { ($0, asked) }
         )
+    }
+
+    private func profile(serving address: ServedAddress, for person: String?, in session: Session) throws -> Profile? {
+        let directory: ProfileDirectory
+        do {
+            directory = try ProfileDirectory(session.environment)
+        } catch {
+            session.console.line("No profile gives a token for \(address.text). \(PlainReport.sentence(error))")
+            return nil
+        }
+        return try directory.profile(serving: address, for: person) { session.console.line("Warning: \($0)") }
     }
 
     /// Returns what gives the token for a program that names no address: the client that an option, a variable, or
@@ -98,6 +123,6 @@ struct HelperCall {
     func source(in session: Session) throws -> HelperSource {
         let environment = try token.environment(above: session.environment)
         let agent = try environment.given("agent", nil).map { (socket: $0, serves: ServedAddress?.none) }
-        return HelperSource(environment: environment, username: nil, command: token, agent: agent)
+        return HelperSource(environment: environment, username: nil, person: nil, command: token, agent: agent)
     }
 }

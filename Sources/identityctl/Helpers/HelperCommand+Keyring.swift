@@ -22,8 +22,7 @@ extension HelperCommand {
 extension KeyringRequest {
     /// Returns what gives the token, or `nil` if nothing serves the address, or another username.
     fileprivate func source(in session: Session) throws -> HelperSource? {
-        guard let source = try HelperCall(.keyring, []).source(for: address, in: session) else { return nil }
-        return accepts(source.username) ? source : nil
+        try HelperCall(.keyring, []).source(for: address, of: username, in: session)
     }
 
     /// Whether the call is for a username, or the profile or the call names none.

@@ -76,8 +76,11 @@ struct HelperCommand: ToolCommand {
             let (cause, advice) = await explanation(of: error, in: session)
             session.report(cause, advice: advice)
             guard program == .docker else { throw Ended(status: ExitStatus(for: cause)) }
-            // Docker reads a helper's standard output, and shows that.
-            try session.result(PlainReport.error(cause).joined(separator: " ") + "\n")
+            // Docker reads a helper's standard output, and shows that. Some programs ask for every registry of the file,
+            // whatever they pull: a sign-in that is missing for one of them must not end the others.
+            let isSignedOut = ((cause as? AuthenticationError)?.code).map { .interactionRequired ~= $0 } ?? false
+            let words = PlainReport.error(cause) + [advice].compactMap(\.self)
+            try session.result((isSignedOut ? DockerCredential.miss : words.joined(separator: " ")) + "\n")
             throw Ended(status: .other)
         }
     }
@@ -97,32 +100,43 @@ struct HelperCommand: ToolCommand {
             return
         }
         let asked = try GitCredential(parsing: try HelperInput.request(endsAtEmptyLine: true))
-        guard let source = try call.source(for: asked.address, in: session) else { return }
-        if let chosen = source.username, let username = asked.username, chosen != username { return }
-        guard let token = try await source.token(in: session) else { return }
-        let chosen = source.username ?? token.username
-        if let chosen, let username = asked.username, chosen != username { return }
-        if call.operation == "erase" {
+        if let problem = asked.problem { session.console.line(problem) }
+        guard call.operation == "get" else {
+            guard let refused = asked.secret else { return }
             // A late call about an older token changes nothing.
-            if asked.holds(token.text) { _ = try await source.token(in: session, forcesRefresh: true) }
+            let source = try call.source(for: asked.address, of: asked.username, in: session)
+            _ = try await source?.token(in: session, insteadOf: refused)
             return
         }
-        let answer = asked.answer(
-            username: chosen ?? asked.username ?? HelperCall.anyUsername,
-            token: token.text,
-            expiresOn: Int(token.expiresOn.timeIntervalSince1970)
-        )
-        try session.result(answer)
+        do {
+            guard let source = try call.source(for: asked.address, of: asked.username, in: session),
+                let token = try await source.token(in: session)
+            else { return }
+            let chosen = source.username ?? token.username
+            if let chosen, let username = asked.username, chosen != username { return }
+            let answer = asked.answer(
+                username: chosen ?? asked.username ?? HelperCall.anyUsername,
+                token: token.text,
+                expiresOn: Int(token.expiresOn.timeIntervalSince1970)
+            )
+            try session.result(answer)
+        } catch let failure as HelperFailure {
+            // A password would not help: git ends, with the message on standard error.
+            try session.result("quit=1\n")
+            throw failure
+        }
     }
 
     private func answerKubectl(_ call: HelperCall, _ session: Session) async throws {
         let asked = try ExecCredential(parsing: session.environment["KUBERNETES_EXEC_INFO"])
-        guard let source = try call.source(for: asked.server.flatMap(ServedAddress.init), in: session),
+        guard let source = try call.source(for: asked.server.flatMap(ServedAddress.init(asked:)), in: session),
             let token = try await source.token(in: session, wantsIDToken: !call.wantsAccessToken)
         else {
+            let cluster = asked.server.map(\.printable)
             throw UsageError(
-                "Nothing serves this cluster. Give --profile or --serves; with 'provideClusterInfo: true' in kubeconfig, the "
-                    + "profile is found by the cluster's address."
+                "Nothing serves \(cluster ?? "a cluster without an address"). Name a profile in kubeconfig (args: --profile NAME), "
+                    + "or add a line to one: serves = \(cluster ?? "https://CLUSTER"). With 'provideClusterInfo: true' kubectl tells "
+                    + "the address."
             )
         }
         try session.result(asked.answer(token: token.text, expiresOn: token.expiresOn))
@@ -132,14 +146,17 @@ struct HelperCommand: ToolCommand {
         switch call.operation {
         case "get":
             let server = try DockerCredential.server(parsing: try HelperInput.request(endsAtEmptyLine: false))
-            guard let source = try call.source(for: DockerCredential.address(server), in: session),
-                let token = try await source.token(in: session)
-            else {
-                try session.result(DockerCredential.miss + "\n")
-                throw Ended(status: .other)
+            for address in DockerCredential.addresses(server) {
+                guard let source = try call.source(for: address, in: session),
+                    let token = try await source.token(in: session)
+                else { continue }
+                let username = source.username ?? token.username ?? HelperCall.anyUsername
+                return try session.result(
+                    DockerCredential.answer(server: server, username: username, token: token.text)
+                )
             }
-            let username = source.username ?? token.username ?? HelperCall.anyUsername
-            try session.result(DockerCredential.answer(server: server, username: username, token: token.text))
+            try session.result(DockerCredential.miss + "\n")
+            throw Ended(status: .other)
         case "store", "erase": return  // 'docker login' and 'docker logout' keep and end no sign-in here.
         case "list": try session.result("{}\n")
         case "version": try session.result("identityctl \(LibraryVersion.current)\n")

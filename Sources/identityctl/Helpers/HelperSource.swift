@@ -9,6 +9,9 @@ struct HelperSource: Sendable {
     let environment: Environment
     /// The username that goes with the token, if one was chosen.
     let username: String?
+    /// The person's name in the address that a program asks for, if no line says whom it stands for: no other account's
+    /// token goes under it.
+    let person: String?
     let command: TokenCommand
     /// The agent that is asked, and the address that its profile must serve.
     let agent: (socket: Given, serves: ServedAddress?)?
@@ -23,13 +26,15 @@ struct HelperSource: Sendable {
         return token
     }
 
-    /// Returns the token, from the cache or renewed; `nil` if the agent serves no such address. No person is asked.
+    /// Returns the token, from the cache or renewed; `nil` if the agent serves no such address, or if the account with the
+    /// asked name is not signed in and another one is. No person is asked.
     ///
+    /// - Parameter refused: The token that a server refused, in place of which another one is wanted.
     /// - Throws: `HelperFailure`.
     func token(
         in session: Session,
         wantsIDToken: Bool = false,
-        forcesRefresh: Bool = false
+        insteadOf refused: String? = nil
     ) async throws -> HelperToken? {
         do {
             var wanted = try WantedToken(
@@ -40,28 +45,77 @@ struct HelperSource: Sendable {
                 minimumValidity: .seconds(60)
             )
             wanted.isIDToken = wantsIDToken
-            wanted.forcesRefresh = forcesRefresh
-            if let agent { return try await token(wanted, through: agent.socket, serves: agent.serves?.text) }
+            wanted.refusedToken = refused
+            if let agent {
+                guard let person else {
+                    return try await token(wanted, through: agent.socket, serves: agent.serves?.text)
+                }
+                return try await token(wanted, of: person, through: agent.socket, serves: agent.serves?.text, session)
+            }
             let application = try session.application(
                 try command.provider.configuration(environment, logger: session.logger)
             )
+            if let person, try await !application.allAccounts().isEmpty {
+                guard try await application.has(person, among: wanted.account) else {
+                    return noToken(of: person, session)
+                }
+                wanted.account = wanted.account ?? Given(text: person, origin: "username")
+            }
             let token = try await wanted.acquire(from: application, in: session)
             _ = await session.storageFailure(of: token.result)
             return try HelperToken(token.text, expiresOn: token.expiresOn)
         } catch {
-            let options = command.sharedOptions
-            let advised = environment.profile.map { options.replacing("--profile", with: $0.name.text) } ?? options
             throw HelperFailure(cause: error, options: advised)
         }
     }
 
+    /// Asks the agent for the account with a name, or else for the one whose profile has a line with that username.
     private func token(
         _ wanted: WantedToken,
+        of person: String,
+        through socket: Given,
+        serves: String?,
+        _ session: Session
+    ) async throws -> HelperToken? {
+        var named = wanted
+        named.account = named.account ?? Given(text: person, origin: "username")
+        do {
+            let token = try await token(named, of: person, through: socket, serves: serves)
+            if token?.username == person || token?.isOf(person) == true { return token }
+        } catch let error as AuthenticationError where error.code == .noTokensFound {
+            if wanted.account == nil, let token = try await token(wanted, of: person, through: socket, serves: serves) {
+                return token.username == person ? token : noToken(of: person, session)
+            }
+        }
+        return nil
+    }
+
+    private func noToken(of person: String, _ session: Session) -> HelperToken? {
+        session.console.line(
+            "No account '\(person.printable)' is signed in for this address, and no other account's token goes under that name."
+        )
+        session.console.line("To sign in, run: \(advised.adding("--login-hint", person).command("login"))")
+        session.console.line(
+            "If only the server knows the name, add a line to the profile: username = \(person.printable)"
+        )
+        return nil
+    }
+
+    /// The options of the command that signs in.
+    private var advised: SharedOptions {
+        let options = command.sharedOptions
+        return environment.profile.map { options.replacing("--profile", with: $0.name.text) } ?? options
+    }
+
+    private func token(
+        _ wanted: WantedToken,
+        of person: String? = nil,
         through socket: Given,
         serves: String?
     ) async throws -> HelperToken? {
         var request = try AgentRequest.Token(command.provider, wanted, environment, for: "helper", socket)
         request.serves = serves
+        request.username = person
         do {
             let answer = try await AgentClient(socket: socket).ask(.token(request), within: wanted.timeout)
             // Another agent may not know the member, and give a token for elsewhere.
@@ -69,7 +123,12 @@ struct HelperSource: Sendable {
                 throw AuthenticationError.agent("unavailable", "The agent's answer has no token for that address.")
             }
             let token = try request.token(in: answer)
-            return try HelperToken(token.text, expiresOn: token.expiresOn, username: answer.string("username"))
+            return try HelperToken(
+                token.text,
+                expiresOn: token.expiresOn,
+                username: answer.string("username"),
+                account: answer.object("report")?.object("account")
+            )
         } catch let error as AuthenticationError where error.code == .notServed {
             return nil
         }
@@ -82,9 +141,11 @@ struct HelperToken: Sendable {
     let expiresOn: Date
     /// The username that the agent's profile names, if there is one.
     let username: String?
+    /// The account that the agent tells.
+    private let account: JSONObject?
 
     /// - Throws: `UsageError` for a token that no program accepts, and for a username with control characters.
-    init(_ text: String, expiresOn: Date, username: String? = nil) throws {
+    init(_ text: String, expiresOn: Date, username: String? = nil, account: JSONObject? = nil) throws {
         try text.checkAsToken()
         guard username?.utf8.hasControls != true else {
             throw UsageError("The username in the agent's answer has control characters.")
@@ -92,5 +153,22 @@ struct HelperToken: Sendable {
         self.text = text
         self.expiresOn = expiresOn
         self.username = username
+        self.account = account
+    }
+
+    /// Whether the account has the id or the username.
+    fileprivate func isOf(_ person: String) -> Bool {
+        account?.string("id") == person || account?.string("username")?.lowercased() == person.lowercased()
+    }
+}
+
+extension PublicClientApplication {
+    /// Whether an account with this id or username is signed in, and is the one that `chosen` names, if it names one.
+    fileprivate func has(_ name: String, among chosen: Given?) async throws -> Bool {
+        let byID = try await account(withID: Account.ID(rawValue: name))
+        let named = try await [byID].compactMap(\.self) + accounts(withUsername: name)
+        guard let chosen else { return !named.isEmpty }
+        let id = try await chosenAccount(chosen).id
+        return named.contains { $0.id == id }
     }
 }

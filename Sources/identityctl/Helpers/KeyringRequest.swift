@@ -37,8 +37,9 @@ struct KeyringRequest: Hashable, Sendable {
         isJSON = output == "json"
     }
 
-    /// The address that is asked for. First pip and uv give the address, and then its host and port alone.
-    var address: ServedAddress? { ServedAddress(service.contains("://") ? service : "https://\(service)") }
+    /// The address that is asked for. First pip and uv give the address, and then its host and port alone, which say nothing
+    /// of TLS: an index can lead pip to the same host without it. They are no address.
+    var address: ServedAddress? { ServedAddress(asked: service) }
 
     /// Returns the answer in the wanted form.
     func answer(username: String, token: String) -> String {

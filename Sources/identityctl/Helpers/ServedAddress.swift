@@ -20,6 +20,35 @@ struct ServedAddress: Hashable, Sendable {
         segments = address.segments
     }
 
+    /// An address that a program asks a token for. The query counts for nothing.
+    ///
+    /// - Returns: `nil` if no token is for such an address: see ``init(origin:path:)``.
+    init?(asked text: String) {
+        guard let scheme = text.utf8.firstRange(of: "://".utf8) else { return nil }
+        let rest = text.utf8[scheme.upperBound...]
+        let end = rest.firstIndex(where: "/?".utf8.contains) ?? rest.endIndex
+        let path = String(Substring(rest[end...].prefix { !"?#".utf8.contains($0) }))
+        self.init(origin: String(text[..<end]), path: path)
+    }
+
+    /// An address whose path has any bytes, encoded or, as git sends it, decoded.
+    ///
+    /// A served path is plain, so that the path counts up to its first segment that is not. A path that a server could read
+    /// in another way counts as none: then only an address without a path serves it.
+    /// - Returns: `nil` if `origin` is no scheme, host and port of an `https` address, or an `http` address of this computer.
+    init?(origin text: String, path: String) {
+        guard let address = WebAddress(text), address.path.isEmpty, address.query == nil else { return nil }
+        origin = address.origin
+        let parts = path.utf8.split(separator: UInt8(ascii: "/")).map { String(Substring($0)) }
+        let folded = path.lowercased().utf8
+        let isDoubtful =
+            parts.contains(where: [".", ".."].contains)
+            || ["\\", "%2e", "%2f", "%5c"].contains { folded.firstRange(of: $0.utf8) != nil }
+        segments =
+            isDoubtful
+            ? [] : Array(parts.prefix { $0.utf8.areVisible && !$0.utf8.contains(where: "%?#".utf8.contains) })
+    }
+
     /// - Throws: `UsageError` for an option `--serves` with another text.
     init(option text: String) throws {
         guard let address = ServedAddress(text) else { throw UsageError("--serves: \(Self.form)") }

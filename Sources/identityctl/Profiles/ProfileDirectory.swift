@@ -78,30 +78,45 @@ struct ProfileDirectory: Sendable {
 
     /// Returns the profile that serves an address, by the longest path; `nil` if none does.
     ///
-    /// - Parameter problem: Called for each profile that cannot be read. It serves nothing.
+    /// - Parameters:
+    ///   - username: The name that decides between profiles that serve it equally, by their lines `username`.
+    ///   - problem: Called for each profile that cannot be read. It serves nothing.
     /// - Throws: `UsageError` if two profiles serve it equally.
-    func profile(serving address: ServedAddress, problem: (any Error) -> Void) throws -> Profile? {
-        var best: (profile: Profile, depth: Int)?
-        var rival: Profile?
+    func profile(
+        serving address: ServedAddress,
+        for username: String? = nil,
+        problem: (any Error) -> Void
+    ) throws -> Profile? {
+        let best = try profiles(serving: address, problem: problem)
+        guard best.count > 1 else { return best.first }
+        if let username {
+            let named = best.filter { $0.given("username")?.text == username }
+            let fitting = named.isEmpty ? best.filter { $0.given("username") == nil } : named
+            if fitting.count < 2 { return fitting.first }
+        }
+        throw UsageError(
+            "The profiles '\(best[0].name)' and '\(best[1].name)' serve the same address. Remove it from one of them, or give "
+                + "each a line 'username' and the tool an address with that name, such as https://NAME@git.example.com."
+        )
+    }
+
+    /// Returns the profiles that serve an address by the longest path, which should be one.
+    ///
+    /// - Parameter problem: Called for each profile that cannot be read. It serves nothing.
+    func profiles(serving address: ServedAddress, problem: (any Error) -> Void) throws -> [Profile] {
+        var (best, depth) = ([Profile](), 0)
         for name in try names() {
             do {
                 let profile = try profile(named: name)
-                guard let depth = try profile.depth(of: address) else { continue }
-                if let best, best.depth >= depth {
-                    if best.depth == depth { rival = profile }
-                } else {
-                    (best, rival) = ((profile, depth), nil)
-                }
+                guard let own = try profile.depth(of: address), own >= depth || best.isEmpty else { continue }
+                if own > depth { best = [] }
+                best.append(profile)
+                depth = own
             } catch {
                 problem(error)
             }
         }
-        if let best, let rival {
-            throw UsageError(
-                "The profiles '\(best.profile.name)' and '\(rival.name)' serve the same address. Remove it from one of them."
-            )
-        }
-        return best?.profile
+        return best
     }
 
     /// Writes a profile, readable only by this user, at once as a whole.

@@ -9,10 +9,11 @@ import Testing
 
 @Suite struct KeyringRequestTests {
     @Test(arguments: [
-        (["get", "https://p.test/simple/", "u"], "t\n"), (["get", "p.test", "u"], "t\n"),
-        (["get", "p.test", "--mode", "creds"], "n\nt\n"), (["--mode=creds", "get", "p.test", "u"], "n\nt\n"),
-        (["--mode", "creds", "--output", "json", "get", "p.test"], #"{"username":"n","password":"t"}"# + "\n"),
-        (["get", "p.test", "u", "--output=json"], #"{"password":"t"}"# + "\n"),
+        (["get", "https://p.test/simple/", "u"], "t\n"), (["get", "https://p.test", "u"], "t\n"),
+        (["get", "https://p.test", "--mode", "creds"], "n\nt\n"),
+        (["--mode=creds", "get", "https://p.test", "u"], "n\nt\n"),
+        (["--mode", "creds", "--output", "json", "get", "https://p.test"], #"{"username":"n","password":"t"}"# + "\n"),
+        (["get", "https://p.test", "u", "--output=json"], #"{"password":"t"}"# + "\n"),
     ])
     func answersInTheFormAskedFor(arguments: [String], answer: String) throws {
         let request = try #require(KeyringRequest(arguments))
@@ -31,7 +32,8 @@ import Testing
     }
 
     @Test(arguments: [
-        "p.test.evil.test", "p.test@evil.test", "http://p.test", "p.test\\.evil.test", "system", "p.test:8443",
+        "https://p.test.evil.test", "https://p.test@evil.test", "http://p.test", "https://p.test\\.evil.test", "system",
+        "https://p.test:8443", "p.test", "p.test:443", "//p.test",
     ])
     func isForNoOtherAddress(service: String) throws {
         let request = try #require(KeyringRequest(["get", service, "u"]))
