@@ -12,6 +12,8 @@ enum Change: Hashable, Sendable {
     case run([String])
     /// Writes a file anew, of which the text says what changes.
     case write(ConfigFile, [UInt8], String)
+    /// Removes a file in which a tool's own command has left nothing.
+    case removeIfEmpty(String)
 
     /// A description for the person, shown before the step is made.
     var text: String {
@@ -20,6 +22,7 @@ enum Change: Hashable, Sendable {
         case .unlink(let path): "Remove the link \(path.printable)"
         case .run(let words): "Run: \(Home.line(words))"
         case .write(let file, _, let summary): "In \(file.path.printable): \(summary)"
+        case .removeIfEmpty(let path): "Remove \(path.printable) if nothing is left in it"
         }
     }
 
@@ -31,13 +34,21 @@ enum Change: Hashable, Sendable {
             guard unsafe Glibc.unlink(path) == 0 || errno == ENOENT else {
                 throw SystemFailure("\(path.printable) cannot be removed", number: errno)
             }
+            home.removeEmptyDirectories(from: path)
         case .run(let words):
             do {
                 try await home.run(words)
             } catch let failure as SystemFailure {
                 throw SystemFailure("\(failure) (To do it by hand, see: man identityctl-integrations)")
             }
-        case .write(let file, let bytes, _): try file.replace(with: bytes)
+        case .write(let file, let bytes, _):
+            try file.replace(with: bytes)
+            if bytes.isEmpty { home.removeEmptyDirectories(from: file.path) }
+        case .removeIfEmpty(let path):
+            let file = try ConfigFile(path)
+            guard file.bytes?.allSatisfy({ [0x20, 0x09, 0x0A, 0x0D].contains($0) }) == true else { return }
+            try file.replace(with: [])
+            home.removeEmptyDirectories(from: path)
         }
     }
 

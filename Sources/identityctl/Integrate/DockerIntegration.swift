@@ -16,7 +16,7 @@ struct DockerIntegration: Integration {
         let left = subject.addresses.filter { DockerSettings.host(of: $0) == nil }
         let hosts = subject.addresses.compactMap(DockerSettings.host)
         guard !hosts.isEmpty else {
-            throw UsageError("Docker asks for https hosts without a path, and the profile serves none.")
+            throw UsageError("Docker asks for hosts without a path, and the profile serves none.")
         }
         let added = try settings.add(hosts, path: path)
         return IntegrationPlan(
@@ -37,7 +37,9 @@ struct DockerIntegration: Integration {
     }
 
     func uses() async throws -> [IntegrationUse] {
-        try DockerSettings(try ConfigFile(path)).uses.map { IntegrationUse(label: $0) }
+        try DockerSettings(try ConfigFile(path)).uses.map { label in
+            IntegrationUse(label: label, others: DockerCredential.addresses(String(label.trimmingPrefix("https://"))))
+        }
     }
 
     private func write(
@@ -93,9 +95,9 @@ struct DockerSettings: Sendable {
 
     private var helpers: JSONObject { object.object(Self.member) ?? JSONObject() }
 
-    /// Returns the host and port as docker names it; `nil` if docker never asks for the address.
+    /// Returns the host and port as docker names it, without a scheme; `nil` if docker never asks for the address.
     static func host(of address: ServedAddress) -> String? {
-        address.depth == 0 && address.text.hasPrefix("https://") ? String(address.text.dropFirst(8)) : nil
+        address.depth == 0 ? String(address.text.trimmingPrefix("https://").trimmingPrefix("http://")) : nil
     }
 
     /// - Returns: The hosts that were missing.

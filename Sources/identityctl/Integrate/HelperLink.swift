@@ -36,13 +36,18 @@ struct HelperLink: Sendable {
     ///
     /// - Throws: `UsageError` if another file has its place.
     func making() throws -> [Change] {
-        if isFound { return [] }
-        guard isPresent else { return [.link(path, to: home.program)] }
+        // A link of an earlier version leads to a file that another version will not have.
+        let isShortLived = target == home.program && home.linked != home.program
+        if isFound, !isShortLived { return [] }
+        guard isPresent else { return [.link(path, to: home.linked)] }
         guard isOurs else {
             throw UsageError("\(path.printable) is no link to identityctl. Move it away, and try again.")
         }
-        return home.isThisProgram(path) ? [] : [.link(path, to: home.program)]
+        return home.isThisProgram(path) && !isShortLived ? [] : [.link(path, to: home.linked)]
     }
+
+    /// The file that the link names; `nil` if there is no link.
+    private var target: String? { try? FileManager.default.destinationOfSymbolicLink(atPath: path) }
 
     /// Returns the change that removes the link, if it is there.
     func removing() -> [Change] { isPresent && isOurs ? [.unlink(path)] : [] }
@@ -54,7 +59,7 @@ struct HelperLink: Sendable {
 
     /// Whether the link leads to this program, or to another copy of it, which may be gone.
     private var isOurs: Bool {
-        guard let target = try? FileManager.default.destinationOfSymbolicLink(atPath: path) else { return false }
+        guard let target else { return false }
         return home.isThisProgram(path) || target.split(separator: "/").last == "identityctl"
     }
 }

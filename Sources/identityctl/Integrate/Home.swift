@@ -31,6 +31,10 @@ struct Home: Sendable {
         environment["XDG_CONFIG_HOME"].flatMap { $0.hasPrefix("/") ? $0 : nil } ?? "\(path)/.config"
     }
 
+    /// The file to which links lead: that found in `PATH`, if it is this program, because its name stays when another version
+    /// takes its place; otherwise this program's own.
+    var linked: String { find("identityctl").flatMap { isThisProgram($0) ? $0 : nil } ?? program }
+
     /// The word by which other tools start this program: its name if `PATH` leads to it, otherwise its file.
     var command: String { find("identityctl").map(isThisProgram) == true ? "identityctl" : program }
 
@@ -49,6 +53,15 @@ struct Home: Sendable {
     func isThisProgram(_ path: String) -> Bool {
         guard let own = Self.status(of: "/proc/self/exe"), let other = Self.status(of: path) else { return false }
         return own.st_dev == other.st_dev && own.st_ino == other.st_ino
+    }
+
+    /// Removes the directories above a removed file as far as nothing is left in them, below the home directory.
+    func removeEmptyDirectories(from file: String) {
+        var directory = file
+        while let end = directory.utf8.lastIndex(of: UInt8(ascii: "/")) {
+            directory = String(directory[..<end])
+            guard directory.hasPrefix("\(path)/"), unsafe rmdir(directory) == 0 else { return }
+        }
     }
 
     /// Runs a program to its end, without a shell.

@@ -111,7 +111,9 @@ struct IntegrateCommand: ToolCommand {
             )
         }
         for address in served {
-            let found = try directory.profile(serving: address) { session.console.line("Warning: \($0)") }
+            let found = try directory.profile(serving: address, for: named.given("username")?.text) {
+                session.console.line("Warning: \($0)")
+            }
             guard found?.name == name else {
                 let other = found.map { ", but '\($0.name)' does" } ?? ""
                 throw UsageError("The profile '\(name)' does not serve \(address.text)\(other).")

@@ -59,6 +59,8 @@ extension IntegrationPlan {
 struct IntegrationUse: Hashable, Sendable {
     /// The address, or the tool's own name for what gets tokens.
     let label: String
+    /// The addresses that the tool can mean, if the label is none.
+    var others: [ServedAddress] = []
     /// The profile that the setting names.
     var profile: String?
     /// Whether the setting is for each address that a profile serves; with an address as the label, for each port there.

@@ -51,7 +51,7 @@ struct IntegrationExamination {
             case .failure(let error):
                 let cause = (error as? ProfileFailure)?.cause ?? error
                 let options = SharedOptions()
-                let known = (error as? ProfileFailure).map { options.replacing("--profile", with: $0.profile.text) }
+                let known = (error as? ProfileFailure)?.profile.map { options.replacing("--profile", with: $0.text) }
                 let advice = [JSONReport.message(of: cause), PlainReport.advice(cause, known ?? options)]
                     .compactMap(\.self).joined(separator: " ")
                 problem = problem ?? (advice, ExitStatus(for: cause))
@@ -80,35 +80,48 @@ struct IntegrationExamination {
         return [IntegrationUse(label: use.label, problem: "No profile serves an address. Add a line 'serves' to one.")]
     }
 
-    /// Returns the profile and the account whose tokens are given, or `nil` if that is not known here.
+    /// Returns the profiles and the accounts whose tokens are given, or `nil` if that is not known here.
     private func account(of use: IntegrationUse) async throws -> String? {
         guard try session.environment.given("agent", nil) == nil else { return "by the agent" }
         let directory = try ProfileDirectory(session.environment)
-        let profile: Profile
         if let name = use.profile {
-            profile = try directory.profile(named: try ProfileName(Given(text: name, origin: use.label)))
-        } else {
-            guard let address = ServedAddress(use.label) else { return nil }
-            let found = try directory.profile(serving: address) { session.console.line("Warning: \($0)") }
-            guard let found else { throw UsageError("No profile serves \(address.text).") }
-            profile = found
+            let profile = try directory.profile(named: try ProfileName(Given(text: name, origin: use.label)))
+            return try await account(session.environment.above(profile))
         }
+        let addresses = [ServedAddress(use.label)].compactMap(\.self) + use.others
+        for address in addresses {
+            // Several profiles can serve an address, each under its username.
+            let serving = try directory.profiles(serving: address) { session.console.line("Warning: \($0)") }
+            let usernames = serving.count > 1 ? serving.map { $0.given("username")?.text } : [nil]
+            var found: [String] = []
+            for username in usernames {
+                guard let source = try HelperCall(.git, ["get"]).source(for: address, of: username, in: session) else {
+                    continue
+                }
+                found.append(try await account(source.environment))
+            }
+            if !found.isEmpty { return found.joined(separator: "; ") }
+        }
+        guard let address = addresses.first else { return nil }
+        throw UsageError("No profile serves \(address.text).")
+    }
+
+    private func account(_ environment: Environment) async throws -> String {
         do {
-            let environment = session.environment.above(profile)
             let configuration = try ProviderOptions.parse([]).configuration(environment, logger: session.logger)
             let application = try session.application(configuration)
             let account = try await application.chosenAccount(try environment.given("account", nil))
-            return "\(profile.name), \(account.shortLabel)"
+            return [environment.profile?.name.text, account.shortLabel].compactMap(\.self).joined(separator: ", ")
         } catch is CancellationError {
             throw CancellationError()
         } catch {
-            throw ProfileFailure(cause: error, profile: profile.name)
+            throw ProfileFailure(cause: error, profile: environment.profile?.name)
         }
     }
 }
 
-/// An error of a profile's sign-in.
+/// An error of a sign-in, and the profile that it is of, if it is of one.
 private struct ProfileFailure: Error {
     let cause: any Error
-    let profile: ProfileName
+    let profile: ProfileName?
 }

@@ -175,7 +175,10 @@ extension LinesIntegration {
                         )
                     }
                 }
-                return (subject.addresses.map { "\(registry($0))\(key)\(program)" }, [])
+                return (
+                    subject.addresses.map { "\(registry($0))\(key)\(program)" },
+                    ["pnpm compares no scheme: a package's address with http gets the token in clear text."]
+                )
             },
             conflicts: { other, own in
                 guard let end = own.firstRange(of: key)?.lowerBound else { return false }
@@ -204,6 +207,9 @@ extension LinesIntegration {
         (address.text.firstIndex(of: ":").map { String(address.text[$0...].dropFirst()) } ?? "") + "/"
     }
 
+    private static let shortDuration =
+        "aws-duration is below 1800: AWS's programs then run the helper, and ask AWS, at nearly each request."
+
     /// AWS's command can set the line, and cannot remove it.
     ///
     /// - SeeAlso: [credential_process](https://docs.aws.amazon.com/cli/latest/userguide/cli-configure-sourcing-external.html)
@@ -216,6 +222,8 @@ extension LinesIntegration {
             path: home.environment["AWS_CONFIG_FILE"] ?? "\(home.path)/.aws/config",
             lines: { subject in
                 let profile = subject.profile?.text ?? ""
+                let named = subject.profile.flatMap { try? ProfileDirectory(home.environment).profile(named: $0) }
+                let seconds = named?.given("aws-duration").flatMap { Int($0.text) }
                 return (
                     [
                         "[profile identityctl-\(profile)]",
@@ -224,7 +232,7 @@ extension LinesIntegration {
                     [
                         "The role is in the line aws-role-arn of the profile '\(profile)'.",
                         "To use it, run: aws --profile identityctl-\(profile) sts get-caller-identity",
-                    ]
+                    ] + (seconds.map { $0 < 1800 } == true ? [shortDuration] : [])
                 )
             },
             conflicts: { other, own in own.hasPrefix("[") && other.filter { $0 != " " } == own.filter { $0 != " " } },

@@ -1,5 +1,7 @@
 // Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
 
+import Glibc
+
 /// pip, set up by `pip config`.
 struct PipIntegration: Integration {
     let home: Home
@@ -28,8 +30,13 @@ struct PipIntegration: Integration {
 
     func removing(_ subject: IntegrationSubject?) async throws -> IntegrationPlan {
         let isShared = try await !LinesIntegration.uv(in: home).uses().isEmpty
+        let isSet = try await isSet()
+        // pip leaves its file without content.
+        let left = ["\(home.configuration)/pip/pip.conf", "\(home.path)/.pip/pip.conf"]
+            .filter { (path: String) in unsafe access(path, F_OK) == 0 }
         return IntegrationPlan(
-            changes: (try await isSet() ? [.run(config("unset", Self.key))] : []) + (isShared ? [] : name.removing())
+            changes: (isSet ? [.run(config("unset", Self.key))] + left.map(Change.removeIfEmpty) : [])
+                + (isShared ? [] : name.removing())
         )
     }
 

@@ -82,7 +82,7 @@ import Testing
     }
 
     @Test(.timeLimit(.minutes(1))) func wantsAHostWithoutAPath() async throws {
-        let person = try await Person(serves: "https://docker.test/path", "http://localhost:5000")
+        let person = try await Person(serves: "https://docker.test/path")
         let refused = try await person.integrate("docker", "--profile", "work")
         #expect(refused.status == 64 && refused.errors.contains("without a path"), "\(refused)")
     }

@@ -17,13 +17,17 @@ import Testing
         #expect(set.status == 0 && set.output.isEmpty, "\(set)")
         let program = try Person.program
         #expect(person.target(of: Self.link) == program)
-        let shown = "Run: git config --global --add credential.https://git.test.helper identityctl"
+        let helper = "\(person.home)/\(Self.link)"
+        let shown = "Run: git config --global --add credential.https://git.test.helper \(helper)"
         #expect(set.errorLines.contains(shown), "\(set)")
         #expect(set.errors.contains("identityctl integrate git --profile work --undo"), "\(set)")
 
         let asked = "protocol=https\nhost=git.test\n"
         let filled = try await person.shell("git credential fill", asked)
         #expect(filled.output.contains("\nusername=oauth2\npassword=\(token)\n"), "\(filled)")
+        // As in cron, and in systemd's units.
+        let short = try await person.shell("PATH=/usr/bin:/bin git credential fill", asked)
+        #expect(short.output == filled.output, "\(short)")
         let below = try await person.shell("git credential fill", "protocol=https\nhost=forge.test\npath=team/x.git\n")
         #expect(below.output.contains("\npassword=\(token)\n"), "\(below)")
         // The helper for all addresses is neither asked nor told to keep the token.
@@ -94,6 +98,23 @@ import Testing
         #expect((person.text(".gitconfig") != nil) == isReplaced)
     }
 
+    /// An upgrade replaces the file, and the name in `PATH` leads to the next one.
+    @Test(.timeLimit(.minutes(1))) func linksTheNameInThePath() async throws {
+        let person = try await Person(serves: "https://git.test")
+        let name = "\(person.home)/tools/identityctl"
+        #expect(try await person.integrate("git", "--profile", "work").status == 0)
+        #expect(person.target(of: Self.link) == (try Person.program))
+        try person.makeLink("tools/identityctl", to: try Person.program)
+        #expect(try await person.integrate("git", "--profile", "work").status == 0)
+        #expect(person.target(of: Self.link) == name)
+        #expect(try await person.integrate("git", "--undo").status == 0)
+        // Another program of the name is not linked.
+        try person.remove("tools/identityctl")
+        try person.install("identityctl", "exit 1")
+        #expect(try await person.integrate("git", "--profile", "work").status == 0)
+        #expect(person.target(of: Self.link) == (try Person.program))
+    }
+
     @Test(.timeLimit(.minutes(1))) func saysThatTheLinkIsNotInThePath() async throws {
         var person = try await Person(serves: "https://git.test")
         person.variables["PATH"] = "/usr/bin:/bin"
@@ -138,13 +159,63 @@ import Testing
     @Test(arguments: [
         ("", ["", "identityctl"]), ("credential.https://a.test.helper\n\0", ["identityctl"]),
         ("credential.https://a.test.helper\nidentityctl\0", []),
+        ("credential.https://a.test.helper\n/home/a\\ b/git-credential-identityctl\0", []),
         ("credential.https://a.test/x.helper\nidentityctl\0credential.helper\nstore\0", ["", "identityctl"]),
     ])
     func addsWhatIsMissing(_ output: String, _ added: [String]) throws {
         let settings = GitSettings(parsing: Array(output.utf8))
         let address = try #require(ServedAddress("https://a.test"))
         let key = "credential.https://a.test.helper"
-        #expect(try settings.adding([address]) == added.map { ["git", "config", "--global", "--add", key, $0] })
+        #expect(
+            try settings.adding([address], helper: "identityctl")
+                == added.map { ["git", "config", "--global", "--add", key, $0] }
+        )
+    }
+
+    @Test func namesALinkForAShell() {
+        #expect(GitSettings.word("/home/a b/$(c)/\u{FC}") == "/home/a\\ b/\\$\\(c\\)/\u{FC}")
+        #expect(GitSettings.pattern("/a.b\\ +") == #"^/a\.b\\ \+$"#)
+    }
+
+    /// Keys and helpers in order, and a part of the advice on `https://a.test/x`; empty if this program is the only one.
+    @Test(
+        arguments: [
+            ([("https://a.test/x", "identityctl")], ""),
+            ([("", "store"), ("https://a.test/x", ""), ("https://a.test/x", "/b/git-credential-identityctl")], ""),
+            (
+                [("https://a.test/x", "identityctl"), ("", "store")],
+                "--file /f --unset-all credential.helper '^store$'"
+            ),
+            ([("https://a.test/x", "!identityctl helper git"), ("https://a.test", "cache")], "'cache'"),
+            ([("https://a.test/x", "identityctl"), ("a.test", "cache")], "'cache'"),
+            ([("https://a.test/x", "identityctl"), ("https://*.test", "cache")], "'cache'"),
+            ([("https://a.test/x", "identityctl"), ("https://b.test", "store"), ("https://a.test/y", "store")], ""),
+            ([("https://a.test/x", "identityctl"), ("http://a.test", "store"), ("https://*", "store")], ""),
+            ([("https://a.test/x", "identityctl"), ("", "")], "makes git forget identityctl"),
+            ([("https://a.test/x", "identityctl"), ("", ""), ("", "store")], "makes git forget identityctl"),
+        ] as [([(String, String)], String)]
+    )
+    func tellsWhoElseGetsTheToken(_ helpers: [(String, String)], _ advice: String) {
+        let output = helpers.map { pattern, value in
+            "file:/f\0credential\(pattern.isEmpty ? "" : ".\(pattern)").helper\n\(value)\0"
+        }.joined()
+        let problem = GitHelpers(parsing: Array(output.utf8)).problem("https://a.test/x") ?? ""
+        #expect(advice.isEmpty ? problem.isEmpty : problem.contains(advice), "\(problem)")
+    }
+
+    /// A helper that is set later would get the token to keep.
+    @Test(.timeLimit(.minutes(1))) func tellsOfAHelperThatKeepsTheToken() async throws {
+        let person = try await Person(serves: "https://git.test")
+        _ = try await person.login()
+        #expect(try await person.integrate("git", "--profile", "work").status == 0)
+        #expect(try await person.shell("git config --global credential.helper store").status == 0)
+        let again = try await person.integrate("git", "--profile", "work")
+        #expect(again.status == 0 && again.errors.contains("Note: Git also gives the token"), "\(again)")
+        let doctor = try await person.run(["doctor", "--without-browser"]).output
+        let advice = try #require(doctor.split(separator: "\n").first { $0.contains("run: git config") })
+        #expect(try await person.shell(String(advice.split(separator: "run: ")[1])).status == 0)
+        let after = try await person.run(["doctor", "--without-browser"])
+        #expect(!after.output.contains("which may keep it"), "\(after)")
     }
 
     @Test func removesItselfFromAmongOthers() {

@@ -145,6 +145,9 @@ import Testing
         #expect(person.text(file)?.isEmpty == false)
         let undone = try await person.integrate(tool, "--undo")
         #expect(undone.status == 0 && person.text(file) == nil, "\(undone)")
+        // Nor empty directories: what is left is the profile's.
+        let left = try await person.shell("cd; find . -mindepth 1 -empty; find . -mindepth 1 -maxdepth 1 -name '.*'")
+        #expect(left.output == "./.config\n", "\(left)")
     }
 
     @Test(.timeLimit(.minutes(1))) func keepsALinkThatLeadsToAnEmptyFile() async throws {
@@ -218,6 +221,15 @@ import Testing
 
     // MARK: - AWS
 
+    @Test(.timeLimit(.minutes(1))) func warnsOfAShortTimeAtAWS() async throws {
+        let person = try await Person()
+        for (name, seconds) in [("short", "900"), ("long", "1800")] {
+            try await person.addProfile(name, serves: [], "--set", "aws-duration=\(seconds)")
+            let set = try await person.integrate("aws", "--profile", name)
+            #expect(set.errors.contains("at nearly each request") == (name == "short"), "\(set)")
+        }
+    }
+
     @Test(.timeLimit(.minutes(1))) func addsAProfileOfAWSUntilUndone() async throws {
         let person = try await Person()
         let before = "[default]\nregion = eu-central-1\n"
@@ -249,7 +261,7 @@ import Testing
             case "$3" in
             get) cat "$HOME/value" 2>/dev/null || { echo 'ERROR: No such key' >&2; exit 1; } ;;
             set) echo "$5" >"$HOME/value" ;;
-            unset) rm "$HOME/value" ;;
+            unset) rm "$HOME/value"; mkdir -p "$HOME/.config/pip"; echo >"$HOME/.config/pip/pip.conf" ;;
             esac
             """#
         )
@@ -260,7 +272,9 @@ import Testing
         #expect(again.errorLines.last == "Nothing to change: pip is set up.", "\(again)")
         // uv needs the link too.
         #expect(try await person.integrate("uv", "--profile", "work").status == 0)
+        try person.write("\n", to: ".config/pip/pip.conf")
         #expect(try await person.integrate("pip", "--undo").status == 0)
+        #expect(person.text(".config/pip/pip.conf") == nil)
         #expect(person.text("value") == nil && person.target(of: ".local/bin/keyring") != nil)
         #expect(try await person.integrate("uv", "--undo").status == 0)
         #expect(person.target(of: ".local/bin/keyring") == nil)

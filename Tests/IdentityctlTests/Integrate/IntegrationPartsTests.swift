@@ -46,8 +46,11 @@ import Testing
     @Test func wantGitToSendPaths() throws {
         let address = try #require(ServedAddress("https://a.test/x"))
         let helper = "credential.https://a.test/x.helper\nidentityctl\0credential.https://a.test/x.usehttppath\n"
-        #expect(throws: UsageError.self) { try GitSettings(parsing: Array("\(helper)false\0".utf8)).adding([address]) }
-        #expect(try GitSettings(parsing: Array("\(helper)Yes\0".utf8)).adding([address]).isEmpty)
+        func missing(_ value: String) throws -> [[String]] {
+            try GitSettings(parsing: Array("\(helper)\(value)\0".utf8)).adding([address], helper: "identityctl")
+        }
+        #expect(throws: UsageError.self) { try missing("false") }
+        #expect(try missing("Yes").isEmpty)
     }
 
     @Test func takeOnlyTheHostsOfAProfileFromDocker() throws {

@@ -29,12 +29,12 @@ struct Person {
         get throws { try Tool.executable.resolvingSymlinksInPath().path }
     }
 
-    func addProfile(_ name: String, serves: [String]) async throws {
+    func addProfile(_ name: String, serves: [String], _ more: String...) async throws {
         let options = [
             "--client-id", "test-client", "--issuer", setup.issuer, "--scope", "files.read",
             "--cache", "file:\(setup.directory.path)/cache",
         ]
-        let made = try await run(["profile", "add", name] + options + serves.flatMap { ["--serves", $0] })
+        let made = try await run(["profile", "add", name] + options + more + serves.flatMap { ["--serves", $0] })
         #expect(made.status == 0, "\(made)")
     }
 
@@ -46,9 +46,10 @@ struct Person {
         try await run(["integrate"] + arguments)
     }
 
-    func login() async throws -> Substring {
-        let tool = try Tool(["login", "--profile", "work"], variables)
-        try await ScriptedBrowser(provider: nil, signingInAs: .alice, behaviour: .approve)
+    /// Returns the token of a sign-in.
+    func login(_ profile: String = "work", as account: TestIdentityProvider.Person = .alice) async throws -> Substring {
+        let tool = try Tool(["login", "--profile", profile], variables)
+        try await ScriptedBrowser(provider: nil, signingInAs: account, behaviour: .approve)
             .visit(try await tool.shownAddress())
         return try await tool.outcome().output.dropLast()
     }
