@@ -59,6 +59,7 @@ struct AccountStoreView: Sendable {
     struct Part: Sendable {
         var type: AccountType.Name
         var accounts: [Account]
+        var signIns: AccountChange.SignIns
         var accessTokens: [Account.Key: Set<String>]
         var userData: [Account.Key: CacheRecord]
     }
@@ -91,6 +92,7 @@ extension AccountStoreView.Part {
         let listing = try await environment.store.allSnapshots()
         type = entry.type.name
         accounts = listing.accounts(in: environment.clouds)
+        signIns = listing.signIns(of: environment.clientID, in: environment.clouds)
         accessTokens = [:]
         for snapshot in listing.snapshots.values
         where snapshot.credentials.clientID == environment.clientID
@@ -108,11 +110,17 @@ extension AccountStoreView.Part {
     fileprivate func changes(to next: AccountStoreView.Part) -> [AccountStoreChange] {
         let before = Dictionary(accounts.map { ($0.key, $0) }) { first, _ in first }
         let stored = { (account: Account) in StoredAccount(type: type, account: account) }
-        var changes = AccountChange.changes(from: accounts, to: next.accounts).map { change in
+        let accountChanges = AccountChange.changes(
+            from: accounts,
+            to: next.accounts,
+            signIns: (signIns, next.signIns)
+        )
+        var changes = accountChanges.map { change in
             let kind: AccountStoreChange.Kind =
                 switch change.kind {
                 case .added: .added
                 case .updated: .updated
+                case .signedIn: .signedIn
                 case .removed: .removed
                 }
             return AccountStoreChange(kind: kind, type: type, old: change.old.map(stored), new: change.new.map(stored))

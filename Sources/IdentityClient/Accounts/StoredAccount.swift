@@ -61,6 +61,8 @@ public struct AccountStoreChange: Sendable {
         case added
         /// The account's name, username, tenants or other profile data changed.
         case updated
+        /// A person signed in again to an account that was signed in.
+        case signedIn
         /// The account has a new access token.
         case tokenChanged
         /// The program's data of the account changed.

@@ -18,7 +18,7 @@ import FoundationEssentials
 /// The sequence ends when its task is cancelled. It throws `AuthenticationError`: at once if a renewal needs a person
 /// (`.interactionRequired`) or a change of the set-up (`.configuration`), also when the account signs out, which is noticed
 /// within a minute. Other failures are repeated with growing pauses of at most a minute, and thrown when the token has
-/// expired. After an error the sequence has ended.
+/// expired, or not at all with ``waitingOutOutages()``. After an error the sequence has ended.
 ///
 /// Nothing runs while no element is awaited. Elements do not queue up: a program that was busy, or a computer that slept,
 /// gets a token that is valid now.
@@ -31,10 +31,42 @@ public struct LiveTokens: AsyncSequence, Sendable {
     let draw: @Sendable (String) -> Double
     /// Called with the error that ends the sequence.
     var failed: @Sendable (AuthenticationError) -> Void = { _ in }
+    private var waitsOutOutages = false
+
+    init(
+        application: PublicClientApplication,
+        parameters: SilentParameters,
+        draw: @escaping @Sendable (String) -> Double
+    ) {
+        self.application = application
+        self.parameters = parameters
+        self.draw = draw
+    }
+
+    /// Returns the same tokens as a sequence that goes on after an outage of any length: it throws only what waiting does
+    /// not mend, that is if a person is needed or the set-up has to change. Between the end of a token and the end of the
+    /// outage it has no element; each failed attempt is logged as of `acquireTokenSilently`.
+    ///
+    /// ```swift
+    /// for try await token in app.liveTokens(SilentParameters(scopes: scopes, account: account)).waitingOutOutages() {
+    ///     connection.use(token.accessToken)
+    /// }
+    /// ```
+    public func waitingOutOutages() -> LiveTokens {
+        var tokens = self
+        tokens.waitsOutOutages = true
+        return tokens
+    }
 
     /// Creates an iterator that begins with the token of now.
     public func makeAsyncIterator() -> AsyncIterator {
-        AsyncIterator(application: application, parameters: parameters, draw: draw, failed: failed)
+        AsyncIterator(
+            application: application,
+            parameters: parameters,
+            draw: draw,
+            waitsOutOutages: waitsOutOutages,
+            failed: failed
+        )
     }
 
     /// Awaits the tokens.
@@ -47,6 +79,7 @@ public struct LiveTokens: AsyncSequence, Sendable {
         let application: PublicClientApplication
         var parameters: SilentParameters
         let draw: @Sendable (String) -> Double
+        let waitsOutOutages: Bool
         let failed: @Sendable (AuthenticationError) -> Void
         private var current: Current?
         private var failures = 0
@@ -56,11 +89,13 @@ public struct LiveTokens: AsyncSequence, Sendable {
             application: PublicClientApplication,
             parameters: SilentParameters,
             draw: @escaping @Sendable (String) -> Double,
+            waitsOutOutages: Bool,
             failed: @escaping @Sendable (AuthenticationError) -> Void
         ) {
             self.application = application
             self.parameters = parameters
             self.draw = draw
+            self.waitsOutOutages = waitsOutOutages
             self.failed = failed
         }
 
@@ -90,11 +125,18 @@ extension LiveTokens.AsyncIterator {
             throw AuthenticationError(.invalidArgument, "A sequence of live tokens cannot do with the cache only.")
         }
         parameters.allowsExpiredToken = false
-        let result = try await application.acquireTokenSilently(parameters)
-        // For the first token only: otherwise each look would be a refresh.
-        parameters.forcesRefresh = false
-        parameters.claims = nil
-        return result
+        while true {
+            do {
+                let result = try await application.acquireTokenSilently(parameters)
+                // For the first token only: otherwise each look would be a refresh.
+                parameters.forcesRefresh = false
+                parameters.claims = nil
+                return result
+            } catch let error as AuthenticationError where waitsOutOutages && !error.lasts {
+                failures += 1
+                try await application.configuration.clock.sleep(for: RenewalSchedule.pause(after: failures))
+            }
+        }
     }
 
     private mutating func take(_ result: AuthenticationResult) {
@@ -125,7 +167,7 @@ extension LiveTokens.AsyncIterator {
                 if isAnother { return result }
                 failures = isDue ? failures + 1 : 0
             } catch let error as AuthenticationError {
-                guard !error.lasts, left(of: current.result) > .zero else { throw error }
+                guard !error.lasts, waitsOutOutages || left(of: current.result) > .zero else { throw error }
                 failures += 1
             }
         }

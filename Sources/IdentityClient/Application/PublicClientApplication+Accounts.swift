@@ -183,7 +183,8 @@ extension PublicClientApplication {
     /// for await change in changes { … }
     /// ```
     ///
-    /// No change is lost between the two calls. Changes between two elements of the sequence are summed up: an account
+    /// A program that runs for long learns by ``AccountChange/Kind/signedIn`` that a person signed in again, in whatever
+    /// process. No change is lost between the two calls. Changes between two elements of the sequence are summed up: an account
     /// that signed in and out again in between does not appear. A refresh is a change only if the provider sends new
     /// data about the person.
     ///
@@ -198,7 +199,7 @@ extension PublicClientApplication {
 
     func accountChanges(pace: CachePace) async throws -> AsyncStream<AccountChange> {
         let store = environment.store
-        let clouds = environment.clouds
+        let (clientID, clouds) = (environment.clientID, environment.clouds)
         let watch = CacheWatch<CredentialStore.Listing, AccountChange>(
             [.init(cache: store.cache, group: store.group)],
             kinds: [.account],
@@ -206,8 +207,12 @@ extension PublicClientApplication {
             logger: configuration.logger ?? Logger.current,
             read: { _ in try await store.allSnapshots() },
             changes: { old, new in
-                old === new
-                    ? [] : AccountChange.changes(from: old.accounts(in: clouds), to: new.accounts(in: clouds))
+                guard old !== new else { return [] }
+                return AccountChange.changes(
+                    from: old.accounts(in: clouds),
+                    to: new.accounts(in: clouds),
+                    signIns: (old.signIns(of: clientID, in: clouds), new.signIns(of: clientID, in: clouds))
+                )
             }
         )
         try await watch.begin()

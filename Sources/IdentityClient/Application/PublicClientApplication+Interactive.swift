@@ -18,13 +18,21 @@ extension PublicClientApplication {
     ///   ``InteractiveParameters/requiresPersistence`` is set, it does, with `.cache`, before the browser opens.
     /// - SeeAlso: [RFC 8252](https://www.rfc-editor.org/rfc/rfc8252)
     public func acquireTokenInteractively(_ parameters: InteractiveParameters) async throws -> AuthenticationResult {
+        try await signIn(parameters)
+    }
+
+    /// - Parameter silently: Acquires the token without a person, once another sign-in has ended for which this one waited.
+    private func signIn(
+        _ parameters: InteractiveParameters,
+        afterAnother silently: (@Sendable () async throws -> AuthenticationResult?)? = nil
+    ) async throws -> AuthenticationResult {
         guard parameters.timeout > .zero, parameters.timeout <= .seconds(86_400) else {
             throw AuthenticationError(.invalidArgument, "The sign-in's time-out must be above 0 and at most a day.")
         }
         let context = environment.context(parameters.correlationID)
         let flow = InteractiveFlow(environment: environment, context: context)
         return try await environment.observing(.acquireInteractively, context) {
-            try await gate.run(parameters.whenPending) { try await flow.run(parameters) }
+            try await gate.run(parameters.whenPending, afterAnother: silently) { try await flow.run(parameters) }
         }
     }
 
@@ -120,7 +128,8 @@ extension PublicClientApplication {
     /// let result = try await app.acquireToken(scopes: ["email"])
     /// ```
     ///
-    /// The browser opens only if a person is needed, with the provider's requirements for the new sign-in. Other
+    /// The browser opens only if a person is needed, with the provider's requirements for the new sign-in. Callers that need
+    /// a person at the same time share one sign-in: each tries silently once more when the one before it has ended. Other
     /// failures, such as being offline, are errors and do not open the browser. To show something before the browser
     /// opens, call ``acquireTokenSilently(scopes:account:)`` and ``acquireTokenInteractively(_:)`` instead.
     ///
@@ -131,11 +140,29 @@ extension PublicClientApplication {
     /// - Throws: The errors of ``acquireTokenSilently(scopes:account:)`` except `.interactionRequired`, and the errors
     ///   of ``acquireTokenInteractively(_:)``. Cancellation ends both.
     public func acquireToken(scopes: Set<Scope>, account: Account? = nil) async throws -> AuthenticationResult {
+        switch try await silently(scopes, account) {
+        case .acquired(let result): return result
+        case .needsPerson(let parameters):
+            return try await signIn(parameters) {
+                guard case .acquired(let result) = try await self.silently(scopes, account) else { return nil }
+                return result
+            }
+        }
+    }
+
+    /// The result of a silent attempt.
+    private enum SilentAttempt {
+        case acquired(AuthenticationResult)
+        /// With the parameters of the sign-in that is required.
+        case needsPerson(InteractiveParameters)
+    }
+
+    private func silently(_ scopes: Set<Scope>, _ account: Account?) async throws -> SilentAttempt {
         var parameters = InteractiveParameters(scopes: scopes)
         do {
             parameters.account = if let account { account } else { try await currentAccount().current }
             if let account = parameters.account {
-                return try await acquireTokenSilently(scopes: scopes, account: account)
+                return .acquired(try await acquireTokenSilently(scopes: scopes, account: account))
             }
         } catch let error as AuthenticationError where .accountSelectionRequired ~= error.code && account == nil {
             parameters.account = nil
@@ -143,6 +170,6 @@ extension PublicClientApplication {
         } catch let error as AuthenticationError where .interactionRequired ~= error.code {
             parameters.claims = error.claims
         }
-        return try await acquireTokenInteractively(parameters)
+        return .needsPerson(parameters)
     }
 }

@@ -29,8 +29,13 @@ package struct RenewalSchedule: Hashable, Sendable {
     ///
     /// - Parameter failures: The number of renewals that have failed since the last success.
     package func wait(left: Duration, failures: Int) -> Duration {
-        guard failures == 0 else { return min(Self.beat, .seconds(5 << min(failures - 1, 4))) }
+        guard failures == 0 else { return Self.pause(after: failures) }
         return max(.seconds(1), min(Self.beat, left - margin))
+    }
+
+    /// The time until the next attempt: 5 s after one failure, then twice as long each time, at most a minute.
+    package static func pause(after failures: Int) -> Duration {
+        min(beat, .seconds(5 << min(max(failures, 1) - 1, 4)))
     }
 
     /// The draw for a token: a number from 0 to 1 that is the same in all processes, and another one for the next token.

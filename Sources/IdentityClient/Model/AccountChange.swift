@@ -20,6 +20,9 @@ public struct AccountChange: Hashable, Sendable {
         case added
         /// The account's name, username, tenants or other profile data changed.
         case updated
+        /// A person signed in again to an account that was signed in: a program that was refused tokens for it gets tokens
+        /// now. In a file or item that is shared with other MSALs, only a sign-in by this library is told from a refresh.
+        case signedIn
         /// An account was signed out on this computer.
         case removed
     }
@@ -46,6 +49,11 @@ public struct AccountChange: Hashable, Sendable {
         AccountChange(kind: .updated, account: new, old: old)
     }
 
+    /// Creates the change for a repeated sign-in, for a program's tests.
+    public static func signedIn(_ account: Account) -> AccountChange {
+        AccountChange(kind: .signedIn, account: account, old: account)
+    }
+
     /// Creates the change for a sign-out, for a program's tests.
     public static func removed(_ account: Account) -> AccountChange {
         AccountChange(kind: .removed, account: account, old: account)
@@ -53,15 +61,26 @@ public struct AccountChange: Hashable, Sendable {
 }
 
 extension AccountChange {
-    /// Returns the changes from one list of accounts to another: removed accounts first, then updated accounts, then
-    /// added accounts.
-    static func changes(from old: [Account], to new: [Account]) -> [AccountChange] {
+    /// The identifiers of sign-ins by account.
+    typealias SignIns = [Account.Key: Set<String>]
+
+    /// Returns the changes from one list of accounts to another: removed accounts first, then updated accounts and repeated
+    /// sign-ins, then added accounts.
+    ///
+    /// - Parameter signIns: The identifiers of each account's sign-ins, before and after.
+    static func changes(
+        from old: [Account],
+        to new: [Account],
+        signIns: (before: SignIns, now: SignIns) = ([:], [:])
+    ) -> [AccountChange] {
         let before = Dictionary(old.map { ($0.key, $0) }) { first, _ in first }
         let now = Set(new.map(\.key))
         var changes = old.filter { !now.contains($0.key) }.map(removed)
         for account in new {
-            if let known = before[account.key], !account.looksLike(known) {
-                changes.append(updated(from: known, to: account))
+            guard let known = before[account.key] else { continue }
+            if !account.looksLike(known) { changes.append(updated(from: known, to: account)) }
+            if !(signIns.now[account.key] ?? []).isSubset(of: signIns.before[account.key] ?? []) {
+                changes.append(AccountChange(kind: .signedIn, account: account, old: known))
             }
         }
         return changes + new.filter { before[$0.key] == nil }.map(added)

@@ -36,18 +36,24 @@ final class InteractionGate: Sendable {
 
     /// Runs `body` while no other sign-in runs.
     ///
+    /// - Parameter silently: Runs first if another sign-in had to end before this one: its result may serve both. A value
+    ///   ends this sign-in.
     /// - Throws: `.interactionInProgress` or `.interactionSuperseded` as the policies say; what `body` throws.
     func run<Value: Sendable>(
         _ policy: InteractiveParameters.PendingPolicy,
+        afterAnother silently: (@Sendable () async throws -> Value?)? = nil,
         _ body: @escaping @Sendable () async throws -> Value
     ) async throws -> Value {
         let session = state.withLock { $0.session(policy) }
-        try await enter(session, policy)
+        let hasWaited = try await enter(session, policy)
         defer {
             state.withLock { $0.current = nil }
             session.ended.finish(.success(()))
         }
-        let task = Task { try await body() }
+        let task = Task {
+            if hasWaited, let value = try await silently?() { return value }
+            return try await body()
+        }
         session.cancel.withLock { $0 = { task.cancel() } }
         if session.isSuperseded.withLock({ $0 }) { task.cancel() }
         do {
@@ -65,7 +71,9 @@ final class InteractionGate: Sendable {
         AuthenticationError(.interactionSuperseded, "A newer sign-in took this one's place.")
     }
 
-    private func enter(_ session: Session, _ policy: InteractiveParameters.PendingPolicy) async throws {
+    /// - Returns: Whether another sign-in had to end first.
+    private func enter(_ session: Session, _ policy: InteractiveParameters.PendingPolicy) async throws -> Bool {
+        var hasWaited = false
         while true {
             let pending = try state.withLock { state in
                 // Of two sign-ins that waited for a third, the newer may have started first.
@@ -73,7 +81,8 @@ final class InteractionGate: Sendable {
                 if state.current == nil { state.current = session }
                 return state.current
             }
-            guard let pending, pending !== session else { return }
+            guard let pending, pending !== session else { return hasWaited }
+            hasWaited = true
             switch policy {
             case .fail:
                 throw AuthenticationError(

@@ -86,8 +86,13 @@ struct InteractiveFlow: Sendable {
         } catch is DeadlineExceeded {
             throw AuthenticationError(
                 .interactionTimedOut,
-                "Sign-in was not finished within \(timeout.components.seconds) seconds."
-                    + (listener.httpsRedirects?.isSeen == true ? " \(HTTPSRedirects.signInExplanation)" : ""),
+                "Sign-in was not finished within \(timeout.components.seconds) seconds. "
+                    + (listener.httpsRedirects?.isSeen == true
+                        ? HTTPSRedirects.signInExplanation
+                        : """
+                        If the browser showed an error of the provider, check the client ID, and that the redirect URI \
+                        \(listener.redirectURI.absoluteString) is registered for it. Otherwise sign in again.
+                        """),
                 correlationID: context.correlationID
             )
         }

@@ -85,6 +85,18 @@ extension CredentialStore {
             return Account.sorted(scopes.filter(clouds.contain(scope:)).flatMap(accounts(inScope:)))
         }
 
+        /// The sign-ins of one client. Another client's sign-in gives this one no tokens.
+        func signIns(of clientID: String, in clouds: Clouds) -> AccountChange.SignIns {
+            var signIns: AccountChange.SignIns = [:]
+            for snapshot in snapshots.values
+            where snapshot.credentials.clientID == clientID
+                && clouds.contain(partition: snapshot.credentials.partition)
+            {
+                signIns[snapshot.account.key, default: []].insert(snapshot.credentials.signInID)
+            }
+            return signIns
+        }
+
         func accounts(inScope scope: String) -> [Account] {
             if let known = accounts.withLock({ $0[scope] }) { return known }
             var views: [Account.ID: [CredentialSnapshot]] = [:]

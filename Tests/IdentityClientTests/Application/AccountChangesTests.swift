@@ -52,6 +52,20 @@ import Testing
         #expect(await changes.next() == .removed(alice))
     }
 
+    @Test(.timeLimit(.minutes(1))) func tellsThatAPersonSignedInAgain() async throws {
+        let app = try app(memory)
+        let alice = try await signIn(app)
+        var changes = try await app.accountChanges().makeAsyncIterator()
+        // Neither a refresh nor another client's sign-in gives this program what a new sign-in does.
+        _ = try await app.acquireTokenSilently(.init(scopes: ["api.read"], account: alice, forcesRefresh: true))
+        _ = try await signIn(try self.app(memory, client: "other-client"))
+        let again = try await signIn(try self.app(memory))
+        let change = try #require(await changes.next())
+        #expect(change.kind == .signedIn && change.account.id == again.id && change.old?.id == alice.id)
+        try await app.remove(alice)
+        #expect(await changes.next()?.kind == .removed)
+    }
+
     @Test(.timeLimit(.minutes(1))) func beginsWithWhatIsThere() async throws {
         let app = try app(memory)
         let alice = try await signIn(app)

@@ -40,6 +40,18 @@ import Testing
         #expect(order.value == ["first still runs", "second"])
     }
 
+    @Test func whoeverWaitedTriesSilentlyFirst() async throws {
+        let finish = Gate()
+        let first = try await begin(finish)
+        let second = Task.immediate { [gate] in try await gate.run(.wait, afterAnother: { "silent" }, { "shown" }) }
+        let third = Task.immediate { [gate] in try await gate.run(.wait, afterAnother: { nil }, { "shown" }) }
+        finish.open()
+        #expect(try await first.value == "first")
+        #expect(try await second.value == "silent")
+        #expect(try await third.value == "shown")
+        #expect(try await gate.run(.wait, afterAnother: { "silent" }, { "shown" }) == "shown", "It did not wait.")
+    }
+
     @Test func aWaitingOneCanBeCancelled() async throws {
         let finish = Gate()
         let first = try await begin(finish)

@@ -42,6 +42,17 @@ struct CurrentAccountScenarioTests {
         try await expectError(.noTokensFound) { try await here.setCurrentAccount(bob) }
     }
 
+    @Test func callersAtTheSameTimeShareOneSignIn() async throws {
+        let setup = try TestSetup()
+        let application = try setup.application()
+        let callers = (0..<4).map { _ in
+            Task.immediate { try await application.acquireToken(scopes: ["api.read"]) }
+        }
+        var tokens: Set<String> = []
+        for caller in callers { tokens.insert(try await caller.value.accessToken) }
+        #expect(tokens.count == 1 && setup.provider.count(of: .authorization) == 1)
+    }
+
     @Test func opensTheBrowserOnlyWhereAPersonIsNeeded() async throws {
         let setup = try TestSetup()
         let application = try setup.application()

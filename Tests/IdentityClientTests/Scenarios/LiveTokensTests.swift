@@ -112,6 +112,48 @@ struct LiveTokensTests {
         #expect(try await tokens.next() == nil, "It has ended.")
     }
 
+    @Test func goesOnAfterAnOutageOfAnyLength() async throws {
+        let setup = try TestSetup()
+        let (application, first) = try await setup.signedIn()
+        setup.clock.advance(by: .seconds(7200))
+        setup.transport.isOffline = true
+        let parameters = SilentParameters(scopes: ["api.read"], account: first.account)
+        var tokens = application.liveTokens(parameters).waitingOutOutages().makeAsyncIterator()
+        // No token can be had at the beginning, with pauses of 5, 10, 20, 40, 60 and 60 s.
+        var task = awaiting(tokens)
+        for step in [5, 10, 20, 40, 60] {
+            try await setup.clock.waitForSleepers()
+            setup.clock.advance(by: .seconds(step))
+        }
+        try await setup.clock.waitForSleepers()
+        setup.transport.isOffline = false
+        setup.clock.advance(by: .seconds(60))
+        var (result, moved) = await task.value
+        let second = try #require(try result.get())
+        #expect(second.source == .identityProvider)
+
+        // The token ends in an outage, and the sequence waits on.
+        tokens = moved
+        setup.transport.isOffline = true
+        task = awaiting(tokens)
+        for _ in 0..<70 {
+            try await setup.clock.waitForSleepers()
+            setup.clock.advance(by: .seconds(60))
+        }
+        #expect(setup.clock.now > second.expiresOn)
+        try await setup.clock.waitForSleepers()
+        setup.transport.isOffline = false
+        setup.clock.advance(by: .seconds(60))
+        (result, moved) = await task.value
+        #expect(try result.get()?.source == .identityProvider)
+
+        // A person is not waited for.
+        setup.provider.revokeSessions(of: .alice)
+        setup.clock.advance(by: .seconds(7200))
+        tokens = moved
+        await #expect { try await tokens.next() } throws: { .interactionRequired ~= $0 }
+    }
+
     @Test func throwsAtOnceIfAPersonIsNeeded() async throws {
         let setup = try TestSetup()
         let (application, first) = try await setup.signedIn()

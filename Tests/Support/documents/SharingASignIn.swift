@@ -5,4 +5,5 @@ var notes: PublicClientApplication { app }
 
 func add(_ account: Account) {}
 func replace(_ old: Account?, by new: Account) {}
+func tryAgain(with account: Account) {}
 func take(away account: Account) {}

@@ -28,7 +28,7 @@ struct AccountNews {
     mutating func line(for change: AccountChange) -> String? {
         let account = change.account
         switch change.kind {
-        case .added:
+        case .added, .signedIn:
             guard arrived == nil else {
                 arrived?.append(account)
                 return nil
