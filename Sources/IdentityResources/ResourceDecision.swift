@@ -69,9 +69,12 @@ enum ResourceDecision: Hashable, Sendable {
                 self = isMet ? .deliver : .stepUp(challenge, demands)
                 return
             }
-            // Another scheme alone, or too few rights: another token of this kind would change nothing.
+            // A challenge for tokens may say that another one would change nothing. One of another scheme says nothing: many
+            // APIs answer so to a bearer token that has ended (Yahoo and Atlassian `OAuth`, Django `Token`).
             let ofTokens = challenges.filter(\.isOfAToken)
-            let canHelp = all.isEmpty || ofTokens.contains { !Self.isLasting($0.error) }
+            let canHelp =
+                ofTokens.isEmpty
+                ? all.isEmpty || !challenges.isEmpty : ofTokens.contains { !Self.isLasting($0.error) }
             let renews = isRefused && canHelp && !history.hasRenewed && !history.isTokenNew
             self = renews ? .renew(claims: nil) : .deliver
         case 429, 503:

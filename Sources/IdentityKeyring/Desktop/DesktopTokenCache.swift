@@ -37,7 +37,7 @@ public final class DesktopTokenCache: TokenCache, CorruptRecordKeeping {
     ///     belong to the user and the group: the directories share them, and a move out of the keyring in one directory signs
     ///     out in the other.
     ///   - prompting: Whether the person is asked to unlock a locked keyring. The default is ``KeyringPrompting/never``.
-    ///   - logger: Receives the chosen store, once for each group, at level notice; `nil` means the task's logger.
+    ///   - logger: Receives the chosen store, once for each group, at level debug; `nil` means the task's logger.
     public convenience init(
         applicationName: String,
         policy: StorePolicy = .standard,

@@ -150,7 +150,7 @@ final class StoresInUse: Sendable {
     }
 
     private func log(_ choice: OpenedStore) {
-        (logger ?? Logger.current).notice(
+        (logger ?? Logger.current).debug(
             "token store chosen",
             metadata: ["store": "\(choice.store)", "reason": "\(choice.explanation)", "group": "\(choice.group.name)"]
         )
