@@ -145,13 +145,11 @@ struct CurlStreamingTests {
     @Test func cancellingEndsTheWaitForTheHead() async throws {
         let server = try ScriptedServer { _ in [.stall] }
         defer { server.close() }
-        let transport = CurlTransport()
+        let transport = CurlTransport(timeout: .seconds(600))  // longer than a test may take
         let call = Task { try await transport.open(.get(server), body: nil) }
         #expect(await happens { server.requests.count == 1 })
-        let start = ContinuousClock.now
         call.cancel()
         await #expect(throws: CancellationError.self) { try await call.value }
-        #expect(ContinuousClock.now - start < .milliseconds(500))
         #expect(await happens { server.openConnections == 0 })
     }
 
