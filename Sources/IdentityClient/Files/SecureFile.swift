@@ -53,8 +53,9 @@ enum SecureFile {
         let user = SystemCall.effectiveUser
         guard status.owner == user else {
             throw refusal(
-                "\(path) belongs to user \(status.owner), but this program runs as user \(user). "
-                    + "Run it as that user, or let an administrator run: chown \(user) \(path.shellWord)"
+                "\(path) belongs to user \(status.owner), but this program runs as user \(user). Run it as that user"
+                    // A person's directory that became root's would be lost to the person.
+                    + (user == 0 ? ", without sudo." : ", or let an administrator run: chown \(user) \(path.shellWord)")
             )
         }
     }
