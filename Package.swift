@@ -141,7 +141,7 @@ let package = Package(
         ),
         .testTarget(
             name: "IdentityKeyringTests",
-            dependencies: ["IdentityKeyring", "IdentityClient", "IdentityTesting", "GLibSupport"]
+            dependencies: ["IdentityKeyring", "IdentityClient", "IdentityTesting", "GLibSupport", logging]
         ),
         .testTarget(
             name: "IdentityBrokerTests",

@@ -178,11 +178,12 @@ package final class BusConnection: Sendable {
         unsafe cgio_is_object_path(text)
     }
 
-    /// Quotes any text as a string for use in arguments.
+    /// Quotes any text as a string for use in arguments. D-Bus has no NUL in a text; U+FFFD stands for it.
     package static func quoted(_ text: String) -> String {
         var quoted = "'"
         for scalar in text.unicodeScalars {
             switch scalar {
+            case "\0": quoted += "\\U0000fffd"
             case "a"..."z", "A"..."Z", "0"..."9", "_", "-", ":", ".": quoted.unicodeScalars.append(scalar)
             default:
                 let digits = String(scalar.value, radix: 16)

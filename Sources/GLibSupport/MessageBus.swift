@@ -1,5 +1,6 @@
 // Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
 
+import Glibc
 import IdentityClient
 
 /// The addresses of the buses, in D-Bus syntax.
@@ -8,17 +9,38 @@ package enum MessageBus {
     package static let library = "libgio-2.0.so.0"
 
     /// Returns the address of the desktop's session bus, or `nil` if there is none. Starts no bus.
-    package static func session() -> String? {
-        if let address = SystemCall.environment("DBUS_SESSION_BUS_ADDRESS") {
-            return address == "disabled:" || address == "autolaunch:" ? nil : address
+    package static func session() -> String? { session { SystemCall.environment($0) } }
+
+    /// - Parameter variable: Returns a variable of the environment.
+    package static func session(_ variable: (String) -> String?) -> String? {
+        guard let address = variable("DBUS_SESSION_BUS_ADDRESS") else {
+            return pathInRuntimeDirectory(variable).map { "unix:path=\($0)" }
         }
-        let directories = [
-            SystemCall.environment("XDG_RUNTIME_DIR"), "/run/user/\(SystemCall.effectiveUser)",
-        ]
+        return address.hasPrefix("disabled:") || address.hasPrefix("autolaunch:") ? nil : address
+    }
+
+    /// Whether the environment names the session bus.
+    package static func isNamed(_ variable: (String) -> String?) -> Bool {
+        variable("DBUS_SESSION_BUS_ADDRESS") != nil
+    }
+
+    /// Returns the path of the session bus that is used if the environment names none.
+    package static func pathInRuntimeDirectory(_ variable: (String) -> String?) -> String? {
+        let directories = [variable("XDG_RUNTIME_DIR"), "/run/user/\(SystemCall.effectiveUser)"]
         for case let directory? in directories where directory.hasPrefix("/") && isPlain(directory) {
-            if SystemCall.exists("\(directory)/bus") { return "unix:path=\(directory)/bus" }
+            if SystemCall.exists("\(directory)/bus") { return "\(directory)/bus" }
         }
         return nil
+    }
+
+    /// Returns the user to whom the socket of an address belongs, or `nil` if that is not known.
+    package static func owner(of address: String) -> UInt32? {
+        let prefix = "unix:path="
+        guard address.hasPrefix(prefix), let path = address.dropFirst(prefix.count).split(separator: ",").first,
+            isPlain(String(path))
+        else { return nil }
+        var status = stat()
+        return unsafe stat(String(path), &status) == 0 ? status.st_uid : nil
     }
 
     /// Returns the address of the system's bus, or `nil` if there is none.

@@ -28,10 +28,10 @@ import Testing
         ("any call, the bus gave up", "g-dbus-error-quark", 20, "Timeout", .keyringTimedOut, "restart it"),
         ("any call, 128 unanswered", "g-dbus-error-quark", 8, "LimitsExceeded", .keyringTimedOut, "restart it"),
         ("GNOME Keyring, a read", "g-io-error-quark", 36, "Secret.IsLocked", .keyringLocked, "Unlock it"),
-        (
-            "a write without a collection", "g-dbus-error-quark", 19, "UnknownMethod", .keyringNoDefaultCollection,
-            "default"
-        ),
+        // An object that is missing is no proof of a keyring without collections, which could lead to clear text.
+        ("a write without a collection", "g-dbus-error-quark", 19, "UnknownMethod", .cache, "Try again"),
+        ("any call, an unknown object", "g-dbus-error-quark", 41, "UnknownObject", .cache, "Try again"),
+        ("GNOME Keyring, a missing item", "g-io-error-quark", 36, "Secret.NoSuchObject", .cache, "Try again"),
         ("the daemon ended", "g-dbus-error-quark", 4, "NoReply", .cache, "Try again"),
         ("the daemon was started anew", "g-io-error-quark", 36, "Secret.NoSession", .cache, "Try again"),
         ("the bus ended", "g-io-error-quark", 18, nil, .cache, "Try again"),
@@ -54,6 +54,24 @@ import Testing
         #expect(cause.operation == "Service.SearchItems" && cause.provider == "gnome-keyring-d")
         let origin = "\(name ?? "\(row.domain) \(row.number)"), Service.SearchItems, gnome-keyring-d"
         #expect(cause.description == "in English (\(origin))")
+    }
+
+    @Test(arguments: [("libgio-2.0.so.0", "libglib2.0-0"), ("libsecret-1.so.0", "libsecret-1-0")])
+    func namesThePackageOfEachLibrary(library: String, package: String) {
+        for problem in [LibraryProblem.unloadable(library, reason: "no such file"), .unsuitable(library)] {
+            let message = (AuthenticationError.fromKeyring(problem) as? AuthenticationError)?.message ?? ""
+            #expect(message.contains(library) && message.contains("apt install \(package))"), "\(message)")
+        }
+    }
+
+    /// If the session's own bus may be hidden by an old address, its keyring is not absent.
+    @Test(arguments: [nil, "/run/user/1/bus"]) func namesTheVariableOfAnOldAddress(other: String?) {
+        let failure = GLibFailure(domain: "g-io-error-quark", code: 1, name: nil, message: "Could not connect")
+        let error = AuthenticationError.keyringMisledToBus(failure, other: other)
+        #expect(error.code == .keyringNoSessionBus && error.message.contains("DBUS_SESSION_BUS_ADDRESS"))
+        #expect(error.message.contains("no need to sign in again"))
+        #expect(other.map(error.message.contains) ?? true)
+        #expect(StoreChoice.isAbsence(error) == (other == nil))
     }
 
     @Test func saysWhatToDoAboutEveryReason() {

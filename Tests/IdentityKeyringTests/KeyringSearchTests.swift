@@ -45,6 +45,6 @@ struct KeyringSearchTests {
         let session = try KeyringSession(.fake)
         let link = try await session.cache().connector.link()
         link.providerName.withLock { $0 = name }
-        #expect(link.asksWhenSearched == !(name == "gnome-keyring-d" || name == "kwalletd5"))
+        #expect(link.mayBeKeePassXC == !(name == "gnome-keyring-d" || name == "kwalletd5"))
     }
 }

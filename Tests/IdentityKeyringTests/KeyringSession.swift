@@ -14,7 +14,7 @@ let keyringSupport: String? = unsafe getenv("IDENTITY_KEYRING_TESTS").map { unsa
 final class KeyringSession: Sendable {
     /// The keyring, and its state after the start.
     enum Mode: String, CaseIterable {
-        case unlocked, locked, fake, keepassxc, crowded, desktop
+        case unlocked, locked, fake, graphical, keepassxc, crowded, desktop
         case noService = "no-service"
         case noCollection = "no-collection"
         case keepassxcLocked = "keepassxc-locked"

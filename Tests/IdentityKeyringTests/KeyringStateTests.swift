@@ -191,8 +191,103 @@ struct KeyringStateTests {
             let error = await #expect(throws: AuthenticationError.self) { try await cache.record(for: key) }
             #expect(error?.code == .keyringLibraryMissing)
             #expect(error?.message.contains("libno-such") == true)
-            #expect(error?.message.contains("apt install libsecret-1-0") == true)
+            let package = settings.gioLibrary.contains("no-such") ? "libglib2.0-0" : "libsecret-1-0"
+            #expect(error?.message.contains("apt install \(package)") == true)
         }
+    }
+
+    /// A collection that ends with the session keeps nothing.
+    @Test(.timeLimit(.minutes(1))) func takesNoCollectionOfTheSession() async throws {
+        let session = try KeyringSession(.fake)
+        try session.tell("collection", "session")
+        let (cache, key) = (try session.cache(), try randomKey())
+        #expect(await failure { try await cache.record(for: key) }.code == .keyringNoDefaultCollection)
+        let write = await failure { try await cache.replace(nil, with: CacheRecord("x"), for: key) }
+        #expect(write.code == .keyringNoDefaultCollection)
+        #expect(await failure { try await cache.status() }.code == .keyringNoDefaultCollection)
+    }
+
+    /// oo7-daemon starts with the graphical session only.
+    @Test(.timeLimit(.minutes(1))) func findsNoKeyringOverSSHThatNeedsAScreen() async throws {
+        let session = try KeyringSession(.graphical)
+        let (cache, key) = (try session.cache(), try randomKey())
+        #expect(await failure { try await cache.record(for: key) }.code == .keyringNoService)
+        let write = await failure { try await cache.replace(nil, with: CacheRecord("x"), for: key) }
+        #expect(write.code == .keyringNoService && write.time < .seconds(5))
+        // The person logs in at the screen meanwhile.
+        try session.restartFake()
+        #expect(try await cache.replace(nil, with: CacheRecord("x"), for: key))
+    }
+
+    /// Labels and attributes come from programs and configuration.
+    @Test(.timeLimit(.minutes(1))) func storesUnderANameWithNUL() async throws {
+        let session = try KeyringSession(.unlocked)
+        let settings = try session.settings()
+        let cache = KeyringTokenCache(applicationName: "A\0B'\u{1F600}", settings: settings)
+        let key = try randomKey()
+        #expect(try await cache.replace(nil, with: CacheRecord("x"), for: key))
+        #expect(try await session.cache().record(for: key) == CacheRecord("x"))
+        let found = try session.run("secret-tool search --all xdg:schema SwiftIdentityClient.Record")
+        #expect(found.contains("label = A\u{FFFD}B'\u{1F600} (sign-in)"), "\(found)")
+        let item = MSALKeyringItem.readOnly(schema: "a\0b", attributes: ["c\0": "\0"])
+        #expect(try await cache.newest(of: item) == nil)
+    }
+
+    /// A bus of another user, as with sudo.
+    @Test(.timeLimit(.minutes(1)), .enabled(if: geteuid() == 0, "needs root"))
+    func saysThatTheBusBelongsToAnother() async throws {
+        let session = try KeyringSession(.noService)
+        let address = "\(session.directory)/other-bus"
+        let program = """
+            import os, socket
+            bus = socket.socket(socket.AF_UNIX)
+            bus.bind("\(address)")
+            os.chown("\(address)", 65534, 65534)
+            bus.listen()
+            while True:
+                client = bus.accept()[0]
+                client.recv(100)
+                client.sendall(b"REJECTED EXTERNAL\\r\\n")
+                client.close()
+            """
+        let id = try session.run("/usr/bin/python3 -c '\(program)' >/dev/null 2>&1 & echo $!")
+        let process = try #require(Int32(id.filter(\.isNumber)))
+        defer { kill(process, SIGKILL) }
+        #expect(try await eventually { FileManager.default.fileExists(atPath: address) })
+        let cache = try session.cache { $0.busAddress = "unix:path=\(address)" }
+        let error = await #expect(throws: AuthenticationError.self) { try await cache.status() }
+        #expect(error?.code == .keyringAccessDenied)
+        #expect(error?.message.contains("belongs to user 65534") == true && error?.message.contains("sudo") == true)
+    }
+
+    @Test(
+        .timeLimit(.minutes(1)),
+        arguments: ["unix:path=/nonexistent/bus", "garbage", "unix:path=", "unix:tmpdir=/tmp", "\u{1B}[31m"]
+    )
+    func namesTheVariableThatLeadsNowhere(address: String) async throws {
+        let session = try KeyringSession(.noService)
+        var settings = try session.settings()
+        settings.busAddress = nil
+        let runtime = "\(session.directory)/run"
+        settings.environment = { ["DBUS_SESSION_BUS_ADDRESS": address, "XDG_RUNTIME_DIR": runtime][$0] }
+        let cache = KeyringTokenCache(applicationName: "Test", settings: settings)
+        let error = await #expect(throws: AuthenticationError.self) { try await cache.status() }
+        #expect(error?.code == .keyringNoSessionBus)
+        #expect(error?.message.contains("DBUS_SESSION_BUS_ADDRESS") == true, "\(error?.message ?? "")")
+        #expect(error?.message.contains("\(runtime)/bus") == true && error?.message.contains(address) == false)
+        let desktop = DesktopTokenCache(
+            keyring: cache,
+            policy: .prefer(.encryptedFile, else: .file),
+            directory: "\(session.directory)/state",
+            prompting: .never
+        )
+        let write = await failure { try await desktop.replace(nil, with: CacheRecord("x"), for: randomKey()) }
+        #expect(write.code == .keyringNoSessionBus)
+        #expect(try await desktop.rememberedStore(of: CacheGroup("suite")) == nil)
+        // Without the variable the bus of the runtime directory is used.
+        settings.environment = { ["XDG_RUNTIME_DIR": runtime][$0] }
+        let found = KeyringTokenCache(applicationName: "Test", settings: settings)
+        #expect(await failure { try await found.status() }.code == .keyringNoService)
     }
 
     @Test func saysThatThereIsNoBus() async throws {

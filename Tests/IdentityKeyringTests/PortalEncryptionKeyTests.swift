@@ -1,8 +1,9 @@
 // Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
 
 import IdentityClient
-import IdentityKeyring
 import Testing
+
+@testable import IdentityKeyring
 
 /// The key that is derived from a sandboxed program's own secret.
 @Suite(.enabled(if: keyringSupport != nil, "run Scripts/test-keyring"))
@@ -48,6 +49,12 @@ struct PortalEncryptionKeyTests {
         let hasty = PortalEncryptionKey(deadline: .milliseconds(400), settings: try session.settings())
         let outcome = await failure { try await hasty.encryptionKey() }
         #expect(outcome.code == .keyringTimedOut && outcome.time < .seconds(10))
+    }
+
+    @Test func saysThatThereIsNoBus() async throws {
+        let settings = KeyringSettings(address: "unix:path=/nonexistent/bus", directory: "/nonexistent")
+        let provider = PortalEncryptionKey(deadline: .seconds(20), settings: settings)
+        #expect(await failure { try await provider.encryptionKey() }.code == .keyringNoSessionBus)
     }
 
     @Test(.timeLimit(.minutes(1))) func saysThatThereIsNoPortal() async throws {

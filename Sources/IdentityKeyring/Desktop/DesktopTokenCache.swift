@@ -46,7 +46,7 @@ public final class DesktopTokenCache: TokenCache, CorruptRecordKeeping {
         logger: Logger? = nil
     ) {
         self.init(
-            keyring: KeyringTokenCache(applicationName: applicationName, prompting: prompting),
+            keyring: KeyringTokenCache(applicationName: applicationName, prompting: prompting, logger: logger),
             policy: policy,
             directory: directory,
             prompting: prompting,
@@ -63,7 +63,7 @@ public final class DesktopTokenCache: TokenCache, CorruptRecordKeeping {
         keys: @escaping @Sendable (KeyFile) -> any EncryptionKeyProvider
     ) {
         self.init(
-            keyring: KeyringTokenCache(applicationName: applicationName, prompting: prompting),
+            keyring: KeyringTokenCache(applicationName: applicationName, prompting: prompting, logger: logger),
             policy: policy,
             directory: nil,
             prompting: prompting,

@@ -32,7 +32,7 @@ struct KeyringEncryptionKey: EncryptionKeyProvider {
             throw AuthenticationError(
                 .cacheKeyUnavailable,
                 "The keyring does not have the key of the encrypted sign-ins in \(try files.directory())/\(group.name). Use "
-                    + "the keyring in which they were encrypted, or its backup. To sign in again, remove that directory."
+                    + "the keyring in which they were encrypted, or its backup."
             )
         }
     }

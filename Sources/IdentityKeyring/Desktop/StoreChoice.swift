@@ -42,9 +42,11 @@ enum StoreChoice {
     }
 
     /// Whether a problem means that this machine has no keyring for the program. A locked or silent keyring exists: a store
-    /// that was chosen because of it would be the wrong store tomorrow.
+    /// that was chosen because of it would be the wrong store tomorrow. So would one that was chosen because an old address
+    /// hides the session's bus, or in another user's session.
     static func isAbsence(_ problem: AuthenticationError) -> Bool {
-        switch problem.code {
+        if (problem.underlyingError as? MisleadingBusAddress)?.mayHideKeyring == true { return false }
+        return switch problem.code {
         case .keyringLibraryMissing, .keyringNoSessionBus, .keyringNoService, .keyringNoDefaultCollection,
             .keyringAccessDenied:
             true
@@ -60,4 +62,9 @@ enum StoreChoice {
                 + "Accept that store, or move the sign-ins to an accepted store."
         )
     }
+}
+
+extension AuthenticationError {
+    /// Whether the error means that this machine has no keyring for the program.
+    package var isKeyringAbsence: Bool { StoreChoice.isAbsence(self) }
 }

@@ -96,27 +96,35 @@ final class KeyringConnector: Sendable {
     private func repeating<Value: Sendable>(_ work: (KeyringLink) async throws -> Value) async throws -> Value {
         try await callLimit.wait()
         defer { callLimit.signal() }
-        let first = try await link()
-        do {
-            return try await work(first)
-        } catch let failure as GLibFailure {
-            switch KeyringProblem(failure) {
-            case .timedOut:
-                first.noteMissingAnswer()
-                throw failure
-            case .stale, .noService: first.retire()
-            default: throw failure
+        var (hasRetired, unreadableSessions) = (false, 0)
+        while true {
+            // After a failure the keyring may be restarting. If the bus started another keyring then, that would take its name.
+            let link = try await link(startsKeyring: !hasRetired)
+            do {
+                return try await work(link)
+            } catch let failure as GLibFailure {
+                switch KeyringProblem(failure) {
+                case .timedOut:
+                    link.noteMissingAnswer()
+                    throw failure
+                case .stale, .noService:
+                    guard !hasRetired else { throw failure }
+                    hasRetired = true
+                    link.retire()
+                case .undecodable:
+                    unreadableSessions += 1
+                    guard unreadableSessions < link.sessionsToTry else { throw failure }
+                default: throw failure
+                }
             }
         }
-        // The keyring may be restarting. If the bus started another keyring now, that would take its name.
-        return try await work(try await link(startsKeyring: false))
     }
 
     /// Waits until a keyring runs. Asks the keyring nothing, and starts none.
     ///
     /// - Throws: A failure if the bus cannot be reached or ends; `CancellationError`.
     func waitForKeyring() async throws {
-        let bus = try await settings.connect()
+        let bus = try await withDeadline(settings.readTimeout) { try await self.settings.connect() }
         let arrival = Promise<Void>()
         bus.whenClosed { arrival.finish(.failure(AuthenticationError.keyring(.keyringNoSessionBus))) }
         bus.whenOwnerComes(KeyringLink.service) { arrival.finish(.success(())) }

@@ -151,7 +151,9 @@ final class KeyringHints: Sendable {
         Task { [weak self] in
             // A hint that is lost costs time, never correctness.
             let timeout = connector.settings.readTimeout
-            let key = try? await connector.link(startsKeyring: false).key(of: path, in: groups, within: timeout)
+            let key = try? await connector.bounded(by: timeout) {
+                try await connector.link(startsKeyring: false).key(of: path, in: groups, within: timeout)
+            }
             guard let self else { return }
             _ = state.withLock { $0.pendingPaths.remove(path) }
             guard let key else { return }

@@ -41,7 +41,8 @@ extension KeyringLink {
         return (path, path == known ? try await answer.value() : try await isLocked(path, within: timeout))
     }
 
-    /// The collection that new items go to.
+    /// The collection that new items go to: the default, or the one that is opened at the login. GNOME Keyring's collection of
+    /// the session does not count, because it ends with the session.
     /// - Throws: ``Obstacle/noCollection`` if there is none.
     func defaultCollection(within timeout: Duration) async throws -> String {
         try await Self.defaultCollection(on: bus, within: timeout)
@@ -49,18 +50,31 @@ extension KeyringLink {
 
     static func defaultCollection(on bus: BusConnection, within timeout: Duration) async throws -> String {
         for alias in ["default", "login"] {
-            let reply = try await call(
-                "ReadAlias",
-                of: "Service",
-                at: root,
-                "('\(alias)',)",
-                "(o)",
-                on: bus,
-                within: timeout
-            )
-            if let path = reply[0]?.text, path != "/", BusConnection.isPath(path) { return path }
+            guard let path = try await collection(named: alias, on: bus, within: timeout) else { continue }
+            // Another keyring may have a lasting collection of that name.
+            guard path.hasSuffix("/session"),
+                try await collection(named: "session", on: bus, within: timeout) == path
+            else { return path }
         }
         throw Obstacle.noCollection
+    }
+
+    private static func collection(
+        named alias: String,
+        on bus: BusConnection,
+        within timeout: Duration
+    ) async throws -> String? {
+        let reply = try await call(
+            "ReadAlias",
+            of: "Service",
+            at: root,
+            "('\(alias)',)",
+            "(o)",
+            on: bus,
+            within: timeout
+        )
+        guard let path = reply[0]?.text, path != "/", BusConnection.isPath(path) else { return nil }
+        return path
     }
 
     /// Whether a collection is locked.

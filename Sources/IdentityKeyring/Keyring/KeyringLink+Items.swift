@@ -44,17 +44,19 @@ extension KeyringLink {
         isSeenOpen: Bool,
         within timeout: Duration
     ) async throws -> [FoundItem]? {
-        guard isSeenOpen || !asksWhenSearched else { return nil }
+        guard isSeenOpen || !mayBeKeePassXC else { return nil }
         var paths = try await paths(with: attributes, within: timeout)
-        var items: [FoundItem]
+        var answers: [FoundItem]
         do {
-            items = try await secrets(of: paths.unlocked, within: timeout)
+            answers = try await secrets(of: paths.unlocked, within: timeout)
         } catch let failure as GLibFailure where failure.meansMissingItem {
             // Some keyrings refuse all secrets if one of the items was removed since the search.
             guard try await !isLocked(collection, within: timeout) else { throw Obstacle.locked(collection) }
             paths = try await self.paths(with: attributes, within: timeout)
-            items = try await secrets(of: paths.unlocked, within: timeout)
+            answers = try await secrets(of: paths.unlocked, within: timeout)
         }
+        // A keyring that was killed while it created an item leaves an empty item.
+        let items = answers.filter { !$0.secret.isEmpty }
         let isInside: (String) -> Bool = { $0.hasPrefix(collection + "/") }
         let areAll = !items.isEmpty && items.count == paths.unlocked.count
         if !isSeenOpen {
@@ -66,12 +68,26 @@ extension KeyringLink {
                 guard try await !isLocked(collection, within: timeout) else { throw Obstacle.locked(collection) }
             }
             guard hidden.isEmpty else { throw Obstacle.lockedItems(hidden) }
+            let silent = Set(paths.unlocked).subtracting(answers.map(\.path))
+            if !silent.isEmpty { try await requireRemoved(silent, with: attributes, within: timeout) }
         }
         return items.sorted { isInside($0.path) && !isInside($1.path) }
     }
 
+    /// Checks that items without an answer were removed since the search. An item that is still there is not absent.
+    private func requireRemoved(
+        _ silent: Set<String>,
+        with attributes: [(String, String)],
+        within timeout: Duration
+    ) async throws {
+        let paths = try await paths(with: attributes, within: timeout)
+        let locked = paths.locked.filter(silent.contains)
+        guard locked.isEmpty else { throw Obstacle.lockedItems(locked) }
+        guard silent.isDisjoint(with: paths.unlocked) else { throw GLibFailure.withheld }
+    }
+
     /// Returns the paths of the items with these attributes. Some keyrings open a dialog if all collections are locked; see
-    /// ``asksWhenSearched``.
+    /// ``mayBeKeePassXC``.
     func paths(
         with attributes: [(String, String)],
         within timeout: Duration
@@ -90,8 +106,10 @@ extension KeyringLink {
         return (paths[0], paths[1])
     }
 
-    /// Returns the contents of items. Leaves out items that were removed in the meantime, and items without content.
-    func secrets(of paths: [String], within timeout: Duration) async throws -> [FoundItem] {
+    /// Returns the contents of items. Leaves out items that were removed in the meantime.
+    ///
+    /// - Throws: ``GLibFailure/undecodable`` if the key of the session does not fit; then the session is left.
+    private func secrets(of paths: [String], within timeout: Duration) async throws -> [FoundItem] {
         var items: [FoundItem] = []
         for start in stride(from: 0, to: paths.count, by: 32) {
             items += try await secrets(of: paths[start..<min(start + 32, paths.count)], within: timeout)
@@ -111,26 +129,49 @@ extension KeyringLink {
             "(a{o(oayays)})",
             within: timeout
         )
-        return (reply[0]?.parts ?? []).compactMap { entry in
-            // A keyring that was killed while it created an item leaves an empty item.
-            guard let path = entry[0]?.text, let secret = entry[1].flatMap(session.decrypted), !secret.isEmpty else {
-                return nil
+        return try (reply[0]?.parts ?? []).compactMap { entry in
+            guard let path = entry[0]?.text, let encrypted = entry[1] else { return nil }
+            guard let secret = session.decrypted(encrypted) else {
+                leave(session)
+                throw GLibFailure.undecodable
             }
             return FoundItem(path: path, secret: secret)
         }
     }
 
+    /// Reads an item again in another session, because a key that does not fit can turn a secret into any bytes.
+    ///
+    /// - Throws: ``GLibFailure/undecodable`` if the bytes differ.
+    func confirm(_ item: FoundItem, within timeout: Duration) async throws {
+        leave(try await session())
+        guard try await self.item(at: item.path, within: timeout) == item else { throw GLibFailure.undecodable }
+    }
+
     /// Writes an item's secret in place. Few keyrings send a signal for it.
     func set(_ secret: [UInt8], of path: String, within timeout: Duration) async throws {
-        _ = try await call(
-            "SetSecret",
-            of: "Item",
-            at: path,
-            "(%@(oayays),)",
-            secret: session().encrypted(secret),
-            "()",
-            within: timeout
-        )
+        _ = try await send(secret, by: "SetSecret", of: "Item", at: path, "(%@(oayays),)", "()", within: timeout)
+    }
+
+    /// Calls a method with a secret.
+    ///
+    /// - Throws: ``GLibFailure/undecodable`` if the keyring cannot decrypt the secret; then the session is left.
+    private func send(
+        _ secret: [UInt8],
+        by method: String,
+        of interface: String,
+        at path: String,
+        _ arguments: String,
+        _ reply: String,
+        within timeout: Duration
+    ) async throws -> Variant {
+        let session = try await session()
+        do {
+            let encrypted = try session.encrypted(secret)
+            return try await call(method, of: interface, at: path, arguments, secret: encrypted, reply, within: timeout)
+        } catch let failure as GLibFailure where failure.meansUndecodable {
+            leave(session)
+            throw GLibFailure.undecodable
+        }
     }
 
     /// Stores an item. Replaces an item with the same attributes.
@@ -145,13 +186,13 @@ extension KeyringLink {
         within timeout: Duration
     ) async throws {
         let item = "org.freedesktop.Secret.Item"
-        let reply = try await call(
-            "CreateItem",
+        let reply = try await send(
+            secret,
+            by: "CreateItem",
             of: "Collection",
             at: collection,
             "({'\(item).Label': <\(BusConnection.quoted(label))>, '\(item).Attributes': <\(Self.text(attributes))>}, "
                 + "%@(oayays), true)",
-            secret: session().encrypted(secret),
             "(oo)",
             within: timeout
         )
@@ -172,10 +213,10 @@ extension KeyringLink {
         return "{\(list.joined(separator: ", "))}"
     }
 
-    /// Returns the item at `path`, or `nil` if it cannot be read.
+    /// Returns the item at `path`, or `nil` if it is gone, empty or locked.
     func item(at path: String, within timeout: Duration) async throws -> FoundItem? {
         do {
-            return try await secrets(of: [path], within: timeout).first { $0.path == path }
+            return try await secrets(of: [path], within: timeout).first { $0.path == path && !$0.secret.isEmpty }
         } catch let failure as GLibFailure where failure.meansMissingItem || KeyringProblem(failure) == .locked {
             return nil
         }
@@ -207,6 +248,25 @@ extension KeyringLink {
 }
 
 extension GLibFailure {
+    /// A secret that the session's key does not decrypt. The session is not the one that the keyring means.
+    static let undecodable = GLibFailure(
+        domain: "identity-client",
+        code: 4,
+        name: nil,
+        message: "A secret could not be decrypted."
+    )
+
+    /// A keyring that finds an item, and has no answer to the question for its secret.
+    fileprivate static let withheld = GLibFailure(
+        domain: "identity-client",
+        code: 5,
+        name: nil,
+        message: "The keyring found an item and did not give its secret"
+    )
+
+    /// Whether a keyring reports that it cannot decrypt a secret. KWallet (seen in 5.103) says that it has no such session.
+    fileprivate var meansUndecodable: Bool { name == "org.qtproject.QtDBus.Error.InvalidObjectPath" }
+
     /// Whether a keyring reports that one of the items in a question for secrets does not exist. KWallet calls this an invalid
     /// argument.
     fileprivate var meansMissingItem: Bool {

@@ -38,12 +38,21 @@ extension KeyringLink {
         return name.hasPrefix("gnome-keyring") || name.hasPrefix("keepassxc")
     }
 
-    /// Whether a search may open a dialog if all collections are locked.
+    /// The number of sessions in which a secret is read before it counts as undecodable.
     ///
-    /// KeePassXC opens one, unless its setting `UnlockBeforeSearch` is off. It answers when the dialog is closed, and each
-    /// later search waits inside the previous one. In a Flatpak, KeePassXC has the name of the proxy to the bus. A keyring
-    /// with an unknown name may be KeePassXC as well.
-    var asksWhenSearched: Bool {
+    /// KWallet (seen in 5.103) drops leading zeros of the agreed number before it derives the key. The key of one session
+    /// in 256 therefore does not fit.
+    var sessionsToTry: Int {
+        guard let name = providerName.withLock({ $0 }) else { return 2 }
+        return name.hasPrefix("kwallet") || name.hasPrefix("ksecret") ? 4 : 2
+    }
+
+    /// Whether the keyring may be KeePassXC, which opens a dialog for a search if all collections are locked, unless its setting
+    /// `UnlockBeforeSearch` is off, and asks before it gives an item to a connection that did not make it.
+    ///
+    /// It answers a search when the dialog is closed, and each later search waits inside the previous one. In a Flatpak,
+    /// KeePassXC has the name of the proxy to the bus. A keyring with an unknown name may be KeePassXC as well.
+    var mayBeKeePassXC: Bool {
         guard let name = providerName.withLock({ $0 }) else { return true }
         return name.hasPrefix("keepassxc") || name == "xdg-dbus-proxy"
     }

@@ -17,9 +17,15 @@ final class KeyringLink: Sendable {
         let isSet = Mutex(false)
     }
 
+    /// A session that callers wait for, or that is open.
+    private struct Opening {
+        let promise: Promise<SecretSession>
+        var session: SecretSession?
+    }
+
     let bus: BusConnection
     /// The session, once a secret was read or written.
-    private let opened = Mutex<Promise<SecretSession>?>(nil)
+    private let opening = Mutex<Opening?>(nil)
     /// The default collection when the keyring was last asked, or `nil` if it was locked, missing or not asked for.
     let collection: Mutex<String?>
     /// The program behind the keyring, or `nil` if the system did not tell.
@@ -57,15 +63,9 @@ final class KeyringLink: Sendable {
         changed: @escaping @Sendable (BusConnection.Signal?) -> Void
     ) async throws -> KeyringLink {
         let thread = try await GLibThread.running(library: settings.gioLibrary)
-        let connected = (settings.busAddress ?? MessageBus.session()).map { BusConnection.connect(to: $0, on: thread) }
+        let connected = ScopedTask { try await settings.connect() }
         try await SecretSession.load(settings.secretLibrary, on: thread).value()
-        guard let connected else { throw AuthenticationError.keyring(.keyringNoSessionBus) }
-        let bus: BusConnection
-        do {
-            bus = try await connected.value()
-        } catch let failure as GLibFailure where failure.meansMissingBus {
-            throw AuthenticationError.keyring(.keyringNoSessionBus, failure)
-        }
+        let bus = try await connected.value()
         let isEnded = Flag()
         let end: @Sendable () -> Void = {
             isEnded.isSet.withLock { $0 = true }
@@ -88,24 +88,31 @@ final class KeyringLink: Sendable {
     ///
     /// The keyring and this process calculate for 5 ms to agree on a key. A locked keyring is known without that.
     func session() async throws -> SecretSession {
-        let (session, isNew) = opened.withLock { opened in
-            if let opened { return (opened, false) }
-            let session = Promise<SecretSession>()
-            opened = session
-            return (session, true)
+        let (promise, isNew) = opening.withLock { opening in
+            if let opening { return (opening.promise, false) }
+            let promise = Promise<SecretSession>()
+            opening = Opening(promise: promise)
+            return (promise, true)
         }
-        if isNew { Task { await open(session) } }
-        return try await session.value()
+        if isNew { Task { await open(promise) } }
+        return try await promise.value()
     }
 
-    private func open(_ session: Promise<SecretSession>) async {
+    private func open(_ promise: Promise<SecretSession>) async {
         do {
-            session.finish(.success(try await SecretSession.open(on: bus, within: .seconds(600))))
+            let session = try await SecretSession.open(on: bus, within: .seconds(600))
+            opening.withLock { if $0?.promise === promise { $0?.session = session } }
+            promise.finish(.success(session))
         } catch {
-            opened.withLock { $0 = nil }
+            opening.withLock { if $0?.promise === promise { $0 = nil } }
             let failure = error as? GLibFailure
-            session.finish(.failure(failure?.during("Service.OpenSession", of: providerName.withLock { $0 }) ?? error))
+            promise.finish(.failure(failure?.during("Service.OpenSession", of: providerName.withLock { $0 }) ?? error))
         }
+    }
+
+    /// Leaves a session, so that the next reader opens another one.
+    func leave(_ session: SecretSession) {
+        opening.withLock { if $0?.session === session { $0 = nil } }
     }
 
     /// Sends a call that needs no state of this caller, and waits for the answer. Any error that shows a running keyring
@@ -133,7 +140,7 @@ final class KeyringLink: Sendable {
         } catch let failure as GLibFailure {
             switch KeyringProblem(failure) {
             case .noService, .accessDenied, .stale, .timedOut: throw failure
-            case .locked, .noSuchObject, .other: break
+            case .locked, .noSuchObject, .undecodable, .other: break
             }
         }
     }

@@ -13,6 +13,8 @@ enum KeyringProblem {
     case accessDenied
     case noService
     case noSuchObject
+    /// A secret is not encrypted with the session's key. Another session may be right.
+    case undecodable
     case other
 
     init(_ failure: GLibFailure) {
@@ -45,7 +47,7 @@ enum KeyringProblem {
         "org.freedesktop.Secret.Error.NoSuchObject": .noSuchObject,
     ]
 
-    /// The codes of libsecret, which removes the names.
+    /// The codes of libsecret, which removes the names, and of this library.
     private static let byCode: [String: KeyringProblem] = [
         "g-dbus-error-quark \(CGIO_DBUS_ERROR_SERVICE_UNKNOWN)": .noService,
         "g-dbus-error-quark \(CGIO_DBUS_ERROR_NAME_HAS_NO_OWNER)": .noService,
@@ -58,6 +60,7 @@ enum KeyringProblem {
         "g-io-error-quark \(CGIO_ERROR_TIMED_OUT)": .timedOut,
         "g-io-error-quark \(CGIO_ERROR_DBUS_ERROR)": .stale,
         "g-io-error-quark \(CGIO_ERROR_BROKEN_PIPE)": .stale,
+        "\(GLibFailure.undecodable.domain) \(GLibFailure.undecodable.code)": .undecodable,
     ]
 }
 
@@ -70,10 +73,42 @@ extension GLibFailure {
     }
 }
 
+/// An address that does not lead to the bus of this user's session.
+struct MisleadingBusAddress: Error {
+    let failure: GLibFailure
+    /// Whether there is another bus, on which a keyring may be.
+    let mayHideKeyring: Bool
+}
+
 extension AuthenticationError {
     /// Returns an error with advice for the person.
     static func keyring(_ code: Code, _ cause: (any Error)? = nil) -> AuthenticationError {
         AuthenticationError(code, advice[code] ?? "The keyring could not be used.", underlyingError: cause)
+    }
+
+    /// No bus is at the address that the environment names.
+    ///
+    /// - Parameter other: The path of the bus in the runtime directory, if there is one.
+    static func keyringMisledToBus(_ failure: GLibFailure, other: String?) -> AuthenticationError {
+        let way =
+            other.map { "Leave the variable out (unset DBUS_SESSION_BUS_ADDRESS): the bus at \($0) is used then" }
+            ?? "Run this in a new shell of the desktop session, or leave the variable out"
+        return AuthenticationError(
+            .keyringNoSessionBus,
+            "No session bus is at the address in DBUS_SESSION_BUS_ADDRESS, over which the keyring is reached. The address may "
+                + "be an earlier session's, as in an old tmux or screen. \(way); there is no need to sign in again.",
+            underlyingError: MisleadingBusAddress(failure: failure, mayHideKeyring: other != nil)
+        )
+    }
+
+    /// The bus takes no connections of this user.
+    static func keyringBusOfAnother(_ owner: UInt32, _ failure: GLibFailure) -> AuthenticationError {
+        AuthenticationError(
+            .keyringAccessDenied,
+            "The session bus, over which the keyring is reached, belongs to user \(owner), but this program runs as user "
+                + "\(SystemCall.effectiveUser). Run it as that user, without sudo.",
+            underlyingError: MisleadingBusAddress(failure: failure, mayHideKeyring: true)
+        )
     }
 
     /// The keyring reported its dialog as closed before a person can have seen it.
@@ -86,13 +121,25 @@ extension AuthenticationError {
         )
     }
 
+    /// The sign-in is stored, and the keyring will ask the person before it gives the sign-in to the next program.
+    static var keyringItemsHidden: AuthenticationError {
+        AuthenticationError(
+            .keyringLocked,
+            "The sign-in is stored, but the keyring asks the person before it gives the sign-in to another program, and "
+                + "programs without a window cannot read it. \(withoutQuestion)."
+        )
+    }
+
+    private static let withoutQuestion =
+        "Switch this question off (KeePassXC: Settings, Secret Service Integration, \"Confirm when passwords are retrieved by "
+        + "clients\")"
+
     /// The keyring is open, but the person must allow each program the items that it reads.
     static var keyringItemsLocked: AuthenticationError {
         AuthenticationError(
             .keyringLocked,
             "The keyring is open, but asks the person before it gives an item to a program, and this program shows no dialog. "
-                + "Switch this question off (KeePassXC: Settings, Secret Service Integration, \"Confirm when passwords are "
-                + "retrieved by clients\"), and try again; there is no need to sign in again."
+                + "\(withoutQuestion), and try again; there is no need to sign in again."
         )
     }
 
@@ -130,8 +177,16 @@ extension AuthenticationError {
         case .locked: keyring(.keyringLocked, failure)
         case .accessDenied: keyring(.keyringAccessDenied, failure)
         case .noService: keyring(.keyringNoService, failure)
-        case .noSuchObject: keyring(.keyringNoDefaultCollection, failure)
-        case .stale, .other:
+        case .undecodable:
+            AuthenticationError(
+                .cache,
+                "The keyring gave out a secret that cannot be decrypted, in one session after another. Nothing was changed. Try "
+                    + "again; if it stays so, restart the keyring, for example by logging out and in. There is no need to sign "
+                    + "in again.",
+                underlyingError: failure
+            )
+        // A missing object is no proof of a missing collection, which could lead to clear text.
+        case .stale, .noSuchObject, .other:
             AuthenticationError(
                 .cache,
                 "The keyring could not be used: \(failure.description). Try again.",
@@ -146,13 +201,14 @@ extension AuthenticationError {
             AuthenticationError(
                 .keyringLibraryMissing,
                 "\(name) could not be loaded (\(reason)). Without it, tokens cannot be stored in the keyring. Install or "
-                    + "reinstall libsecret (Debian, Ubuntu: apt install libsecret-1-0), or choose a file cache.",
+                    + "reinstall \(package(of: name)), or choose a file cache.",
                 underlyingError: problem
             )
         case .unsuitable(let name):
             AuthenticationError(
                 .keyringLibraryMissing,
-                "\(name) is too old, or a different library. Install libsecret 0.20 or later, or choose a file cache.",
+                "\(name) is too old, or a different library. Install a later version of \(package(of: name)), or choose a file "
+                    + "cache.",
                 underlyingError: problem
             )
         case .exhausted:
@@ -164,6 +220,13 @@ extension AuthenticationError {
         }
     }
 
+    /// The project that a library belongs to, and its package.
+    private static func package(of library: String) -> String {
+        library.contains("gio") || library.contains("glib")
+            ? "GLib (Debian, Ubuntu: apt install libglib2.0-0)"
+            : "libsecret (Debian, Ubuntu: apt install libsecret-1-0)"
+    }
+
     private static let advice: [Code: String] = [
         .keyringNoSessionBus:
             "There is no session bus, over which the keyring is reached. Run this in a desktop session (over SSH: "
@@ -172,8 +235,9 @@ extension AuthenticationError {
             "No keyring runs in this session. Install or start one (gnome-keyring, KWallet or KeePassXC), or choose a "
             + "file cache.",
         .keyringNoDefaultCollection:
-            "The keyring has no default collection to keep tokens in. Create one in \"Passwords and Keys\" and make it "
-            + "the default, or a wallet in KDE's wallet manager, or in KeePassXC expose a database to the Secret Service.",
+            "The keyring has no default collection to keep tokens in, or one that is gone with the session. Create one in "
+            + "\"Passwords and Keys\" and make it the default, or a wallet in KDE's wallet manager, or in KeePassXC expose a "
+            + "database to the Secret Service.",
         .keyringLocked:
             "The keyring is locked, so the sign-in in it cannot be read now. Unlock it (\"Passwords and Keys\", or by "
             + "logging in with your password), and try again; there is no need to sign in again.",

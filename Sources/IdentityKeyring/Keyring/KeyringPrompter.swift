@@ -36,6 +36,9 @@ final class KeyringPrompter: Sendable {
         minimumDialogTime = settings.minimumDialogTime
     }
 
+    /// The time that the person has, or `nil` if the person is not asked.
+    var deadline: Duration? { prompting.deadline }
+
     /// Notes that the collection is open. If it is locked again, the person may be asked again.
     func noteUnlocked() {
         state.withLock { state in

@@ -12,6 +12,8 @@ package struct KeyringSettings: Sendable {
     package var secretLibrary = "libsecret-1.so.0"
     /// The bus, or `nil` for the session's.
     package var busAddress: String?
+    /// The variables in which the session's bus is found.
+    package var environment: @Sendable (String) -> String? = { SystemCall.environment($0) }
     /// The directory of locks and leases, or `nil` for the user's runtime directory.
     package var directory: String?
     /// The longest time that a read takes.
@@ -31,11 +33,28 @@ package struct KeyringSettings: Sendable {
 
 extension KeyringSettings {
     /// Connects to the bus.
+    ///
+    /// - Throws: `.keyringNoSessionBus`, `.keyringAccessDenied` for another user's bus, `.keyringLibraryMissing`, `GLibFailure`,
+    ///   `CancellationError`.
     func connect() async throws -> BusConnection {
         let thread = try await GLibThread.running(library: gioLibrary)
-        guard let address = busAddress ?? MessageBus.session() else {
+        guard let address = busAddress ?? MessageBus.session(environment) else {
             throw AuthenticationError.keyring(.keyringNoSessionBus)
         }
-        return try await BusConnection.connect(to: address, on: thread).value()
+        do {
+            return try await BusConnection.connect(to: address, on: thread).value()
+        } catch let failure as GLibFailure {
+            guard !failure.meansMissingBus else { throw missing(failure) }
+            let owner = MessageBus.owner(of: address)
+            guard let owner, owner != SystemCall.effectiveUser else { throw failure }
+            throw AuthenticationError.keyringBusOfAnother(owner, failure)
+        }
+    }
+
+    private func missing(_ failure: GLibFailure) -> AuthenticationError {
+        guard busAddress == nil, MessageBus.isNamed(environment) else {
+            return .keyring(.keyringNoSessionBus, failure)
+        }
+        return .keyringMisledToBus(failure, other: MessageBus.pathInRuntimeDirectory(environment))
     }
 }

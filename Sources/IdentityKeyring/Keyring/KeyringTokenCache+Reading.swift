@@ -37,14 +37,20 @@ extension KeyringTokenCache {
             } catch let obstacle as Obstacle {
                 memory.invalidate()
                 guard !isLast else { throw obstacle.error }
-                do {
-                    try await prompter.remove(obstacle, with: connector.link(), within: connector.settings.readTimeout)
-                } catch {
-                    throw AuthenticationError.fromKeyring(error)
-                }
+                try await remove(obstacle)
             }
         }
         throw AuthenticationError.keyring(.keyringLocked)
+    }
+
+    /// Removes an obstacle, within the time limit of a read and the person's deadline.
+    private func remove(_ obstacle: Obstacle) async throws {
+        let (connector, prompter, timeout) = (connector, prompter, connector.settings.readTimeout)
+        // The keyring may have ended since, and a new one that does not answer may have its name.
+        let link = try await connector.bounded(by: timeout) { try await connector.link() }
+        try await connector.bounded(by: timeout + (prompter.deadline ?? .zero)) {
+            try await prompter.remove(obstacle, with: link, within: timeout)
+        }
     }
 
     func read(_ key: CacheKey) async throws -> CacheRecord? {
@@ -149,7 +155,9 @@ extension KeyringTokenCache {
         }
         guard let first = items.first, let item = KeyringItem(secret: first.secret), item.belongs(to: key) else {
             memory.forget(key)
-            return (items.first.map { .unreadable($0) } ?? .absent, items)
+            guard let first = items.first else { return (.absent, items) }
+            try await link.confirm(first, within: timeout)
+            return (.unreadable(first), items)
         }
         let record = CacheRecord(bytes: item.bytes)
         let isOnly = items.count == 1

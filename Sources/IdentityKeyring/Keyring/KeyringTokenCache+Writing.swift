@@ -10,11 +10,13 @@ extension KeyringTokenCache {
                 "A cache record has at most 1 MiB; this record has \(new.bytes.count) bytes."
             )
         }
-        return try await write(to: key) {
+        let isReplaced = try await write(to: key) {
             // If memory shows that the replace will be refused, neither the lock nor the keyring is needed.
             if self.connector.isListening, let known = self.memory.record(for: key), known != expected { return false }
             return try await self.underLock(key) { try await $0.replace(expected, with: new) }
         }
+        if isReplaced, expected == nil, new != nil { await sharing.check(KeyringAttributes.record(key)) }
+        return isReplaced
     }
 
     /// Renames the item under `key`, and removes it from `key`, if it is the item that `isMeant` accepts.

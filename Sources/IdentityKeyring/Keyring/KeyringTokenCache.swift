@@ -2,6 +2,7 @@
 
 import GLibSupport
 public import IdentityClient
+package import Logging
 
 /// Keeps credentials in the desktop's keyring: GNOME Keyring, KWallet, KeePassXC, or another provider of the Secret
 /// Service.
@@ -33,6 +34,7 @@ public final class KeyringTokenCache: TokenCache, CorruptRecordKeeping {
     let files: KeyringFiles
     let mutex = KeyedMutex()
     let reservations = KeyringReservations()
+    let sharing: KeyringSharing
 
     /// Creates a cache. Loads and asks nothing before the first use.
     ///
@@ -40,11 +42,19 @@ public final class KeyringTokenCache: TokenCache, CorruptRecordKeeping {
     ///   - applicationName: The name of the items that the person sees, for example "Contoso Mail".
     ///   - prompting: Whether the person is asked to unlock a locked keyring. The default is `.never`.
     public convenience init(applicationName: String, prompting: KeyringPrompting = .never) {
-        self.init(applicationName: applicationName, prompting: prompting, settings: KeyringSettings())
+        self.init(applicationName: applicationName, prompting: prompting, settings: KeyringSettings(), logger: nil)
     }
 
-    /// Creates a cache with other settings, for tests.
-    package init(applicationName: String, prompting: KeyringPrompting = .never, settings: KeyringSettings) {
+    /// Creates a cache with other settings.
+    ///
+    /// - Parameter logger: Receives a warning if the keyring gives the stored items to no other program; `nil` means the
+    ///   task's logger.
+    package init(
+        applicationName: String,
+        prompting: KeyringPrompting = .never,
+        settings: KeyringSettings = KeyringSettings(),
+        logger: Logger? = nil
+    ) {
         self.applicationName = applicationName
         let memory = KeyringMemory()
         let hints = KeyringHints(memory)
@@ -53,6 +63,7 @@ public final class KeyringTokenCache: TokenCache, CorruptRecordKeeping {
         self.hints = hints
         files = KeyringFiles(settings)
         prompter = KeyringPrompter(prompting, files, settings)
+        sharing = KeyringSharing(connector, logger)
         hints.connector = connector
     }
 
@@ -156,6 +167,23 @@ public final class KeyringTokenCache: TokenCache, CorruptRecordKeeping {
         } catch let obstacle as Obstacle {
             throw obstacle.error
         }
+    }
+
+    /// Whether the session bus answers within a second, whatever the keyring does.
+    package func reachesBus() async -> Bool {
+        let settings = connector.settings
+        // An error is no answer.
+        let answer = try? await withDeadline(.seconds(1)) {
+            try await settings.connect().call(
+                "GetId",
+                of: "org.freedesktop.DBus",
+                at: "/org/freedesktop/DBus",
+                in: "org.freedesktop.DBus",
+                returning: "(s)",
+                timeout: .seconds(1)
+            )
+        }
+        return answer != nil
     }
 
     /// Stores the item under another kind and removes it from `key`.
