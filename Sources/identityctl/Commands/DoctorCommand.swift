@@ -47,8 +47,9 @@ struct DoctorCommand: ToolCommand {
         var findings = Examination.browser(.current(browserCommand: command))
         if isManual { findings = findings.map { $0.notNeeded("with --manual or --device-code") } }
         let keyring = KeyringTokenCache(applicationName: "identityctl")
-        let keyringFindings = Examination.keyring(try await Self.outcome { try await keyring.status() })
-        let (store, storeFinding) = try await tokenStore(session, choice)
+        let status = try await Self.outcome { try await keyring.status() }
+        let keyringFindings = Examination.keyring(status, busAnswers: await keyring.reachesBus())
+        let (store, storeFinding) = try await tokenStore(session, choice, status)
         let needsKeyring = store?.needsKeyring ?? true
         findings += needsKeyring ? keyringFindings : keyringFindings.map { $0.notNeeded("by this store") }
         findings.append(storeFinding)
@@ -91,8 +92,12 @@ struct DoctorCommand: ToolCommand {
     private static let timeout = Duration.seconds(10)
 
     /// Returns the store of the program's tokens, if it is known, and a finding on whether the store can be read.
-    private func tokenStore(_ session: Session, _ choice: CacheChoice) async throws -> (TokenStore?, Finding) {
-        if let shared = try await sharedStore(session, choice) { return shared }
+    private func tokenStore(
+        _ session: Session,
+        _ choice: CacheChoice,
+        _ status: Result<KeyringStatus, any Error>
+    ) async throws -> (TokenStore?, Finding) {
+        if let shared = try await sharedStore(session, choice, status) { return shared }
         guard choice.policy != nil else {
             let store = choice.directory == nil ? TokenStore.memory : .file
             return (store, Examination.tokenStore(store, .success(false)))
@@ -110,15 +115,25 @@ struct DoctorCommand: ToolCommand {
             return (nil, Examination.tokenStore(nil, remembered.map { _ in false }))
         }
         let read = try await Self.outcome {
+            if store.needsKeyring { try Self.requireAnswer(status) }
             if let key = store.keyFile, try await key.isProtected() { return true }
             try await cache.checkReadable(store, in: group)
             return false
         }
-        return (store, Examination.tokenStore(store, read))
+        return (store, Examination.tokenStore(store, read, SharedOptions(provider)))
+    }
+
+    /// Throws the keyring's error if the keyring did not answer in time. It is not waited for a second time.
+    private static func requireAnswer(_ status: Result<KeyringStatus, any Error>) throws {
+        if case .failure(let error) = status, (error as? AuthenticationError)?.code == .keyringTimedOut { throw error }
     }
 
     /// Returns the store, if it is shared with other programs, and a finding on whether it can be read.
-    private func sharedStore(_ session: Session, _ choice: CacheChoice) async throws -> (TokenStore?, Finding)? {
+    private func sharedStore(
+        _ session: Session,
+        _ choice: CacheChoice,
+        _ status: Result<KeyringStatus, any Error>
+    ) async throws -> (TokenStore?, Finding)? {
         let store: TokenStore
         switch choice {
         case .shared: store = .file
@@ -128,6 +143,7 @@ struct DoctorCommand: ToolCommand {
         let client = try provider.clientID ?? session.environment.given("client-id", nil)?.text ?? ""
         let clientID = ClientID(rawValue: client)
         let read = try await Self.outcome {
+            if store.needsKeyring { try Self.requireAnswer(status) }
             let cache = try choice.cache(of: clientID, prompting: .never, passPhrases: nil, logger: session.logger)
             _ = try await cache.records(of: .account, in: .application(clientID))
             return false

@@ -47,12 +47,15 @@ enum Examination {
         }
     }
 
-    /// - Parameter status: The keyring's description of itself, or the error that prevented it.
-    static func keyring(_ status: Result<KeyringStatus, any Error>) -> [Finding] {
+    /// - Parameters:
+    ///   - status: The keyring's description of itself, or the error that prevented it.
+    ///   - busAnswers: Whether the session bus itself was seen to answer.
+    static func keyring(_ status: Result<KeyringStatus, any Error>, busAnswers: Bool = false) -> [Finding] {
         let (bus, service, collection) = ("session bus", "secret service", "collection")
         switch status {
         case .success(let status):
-            let label = "'\(status.collection)'"
+            // KeePassXC's database has no name by default.
+            let label = status.collection.isEmpty ? "the default collection" : "'\(status.collection)'"
             return [
                 .ok(bus, "there is one"),
                 .ok(service, status.provider ?? "provided by a program that the system does not name"),
@@ -73,7 +76,8 @@ enum Examination {
                     .lack(collection, "there is no default", error),
                 ]
             default:
-                return [.unknown(bus, "not sure"), .lack(service, "it cannot be used", error), unasked]
+                let found: Finding = busAnswers ? .ok(bus, "there is one") : .unknown(bus, "not sure")
+                return [found, .lack(service, "it cannot be used", error), unasked]
             }
         }
     }
@@ -100,11 +104,20 @@ enum Examination {
     /// - Parameters:
     ///   - store: The store that holds the tokens of the group, or `nil` if it is not known or no store was chosen yet.
     ///   - read: Whether a pass phrase protects the store's key, or why the store, or the choice of it, cannot be read.
-    static func tokenStore(_ store: TokenStore?, _ read: Result<Bool, any Error>) -> Finding {
+    ///   - options: The options of the command that gives up tokens that can never be read again.
+    static func tokenStore(
+        _ store: TokenStore?,
+        _ read: Result<Bool, any Error>,
+        _ options: SharedOptions = SharedOptions()
+    ) -> Finding {
         let check = "token store"
         switch (store, read) {
         case (nil, .failure(let error)): return .lack(check, "it is not known", error)
-        case (let store?, .failure(let error)): return .lack(check, "\(store) cannot be read", error)
+        case (let store?, .failure(let error)):
+            var finding = Finding.lack(check, "\(store) cannot be read", error)
+            let resort = StoreAdvice.givingUp(store, error, options)
+            finding.advice = [finding.advice, resort].compactMap(\.self).joined(separator: " ")
+            return finding
         case (let store?, .success(true)):
             return .ok(check, "\(store): its key needs a pass phrase, which is not asked for here")
         case (let store?, .success(false)):

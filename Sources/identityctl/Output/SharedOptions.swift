@@ -74,6 +74,13 @@ struct SharedOptions: Hashable, Sendable {
         return options
     }
 
+    /// Returns the options with one more, which has no value.
+    func adding(flag name: String) -> SharedOptions {
+        var options = self
+        options.items.append(Item(name: name, value: nil))
+        return options
+    }
+
     /// The options as a program takes them.
     var words: [String] { items.map { item in item.name + (item.value.map { "=" + $0 } ?? "") } }
 

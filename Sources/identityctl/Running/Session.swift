@@ -80,14 +80,23 @@ final class Session: Sendable {
 
     /// Returns advice on a store that cannot be used.
     func adviceOnStore(_ error: any Error, _ options: SharedOptions) async -> String? {
-        guard let store = desktop.withLock({ $0 }), let code = (error as? AuthenticationError)?.code, .cache ~= code
+        guard let store = desktop.withLock({ $0 }), let error = error as? AuthenticationError, .cache ~= error.code
         else { return nil }
         do {
             let remembered = try await store.cache.rememberedStore(of: store.group)
             let isUsed = remembered.map(store.cache.accepts) ?? true
             // A wrong pass phrase is told by its error, and a key need not be made.
-            guard remembered != nil || code != .cacheKeyUnavailable || !passPhrases.hasProtectedKey else { return nil }
-            return StoreAdvice.text(for: code, remembered: remembered, isUsed: isUsed, options)
+            guard remembered != nil || error.code != .cacheKeyUnavailable || !passPhrases.hasProtectedKey
+            else { return nil }
+            return StoreAdvice.text(
+                for: error,
+                remembered: remembered,
+                isUsed: isUsed,
+                hasKeyFile: environment["HOME"].map { SystemCall.exists($0 + StoreAdvice.keyFile.dropFirst()) }
+                    ?? false,
+                hasScreen: environment.hasScreen,
+                options
+            )
         } catch {
             return nil  // What cannot be read now is what the first error was about.
         }

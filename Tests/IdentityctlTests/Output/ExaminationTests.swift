@@ -30,6 +30,19 @@ import Testing
         #expect(advice.map { finding.advice?.contains($0) == true } ?? (finding.advice == nil))
     }
 
+    /// KeePassXC's database has no name by default.
+    @Test func namesACollectionWithoutAName() {
+        let status = KeyringStatus(provider: "keepassxc", collection: "", isLocked: false, hasLockedItems: false)
+        #expect(Examination.keyring(.success(status)).last?.found == "the default collection is unlocked")
+    }
+
+    /// The bus is asked itself.
+    @Test func blamesNoBusThatAnswers() {
+        let error = AuthenticationError(.keyringTimedOut, "Its reason.")
+        let findings = Examination.keyring(.failure(error), busAnswers: true)
+        #expect(findings.map(\.state) == [.ok, .lack, .unknown])
+    }
+
     /// An error, and the states of the session bus, the secret service and the collection.
     @Test(arguments: [
         (AuthenticationError.Code.keyringLibraryMissing, [Finding.State.unknown, .lack, .unknown]),

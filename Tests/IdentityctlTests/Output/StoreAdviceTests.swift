@@ -10,43 +10,88 @@ import Testing
     private func advice(
         _ code: AuthenticationError.Code,
         _ remembered: TokenStore? = nil,
-        isUsed: Bool = true
+        isUsed: Bool = true,
+        hasKeyFile: Bool = false,
+        hasScreen: Bool = true
     ) throws -> String? {
         let options = try SharedOptionsTests.options("token", "--group", "g", "--cache", "auto", "--scope", "s")
-        return StoreAdvice.text(for: code, remembered: remembered, isUsed: isUsed, options)
+        let error = AuthenticationError(code, "Its reason.")
+        return StoreAdvice.text(
+            for: error,
+            remembered: remembered,
+            isUsed: isUsed,
+            hasKeyFile: hasKeyFile,
+            hasScreen: hasScreen,
+            options
+        )
     }
 
+    /// One command, which makes the key if there is none and needs no browser where there is no screen.
     @Test(arguments: [
         AuthenticationError.Code.keyringNoService, .keyringNoSessionBus, .keyringLibraryMissing,
         .keyringNoDefaultCollection, .keyringAccessDenied,
     ])
-    func namesFilesWhereThereIsNoKeyring(code: AuthenticationError.Code) throws {
+    func namesEncryptedFilesFirstWhereThereIsNoKeyring(code: AuthenticationError.Code) throws {
+        let make = "identityctl cache create-key ~/.config/identityctl/token.key && "
+        let signIn =
+            "identityctl login --group g --scope s --cache 'encrypted:key-file=~/.config/identityctl/token.key'"
         let advice = try #require(try advice(code))
-        #expect(advice.contains("identityctl login --group g --scope s --cache file"))
+        #expect(advice.hasSuffix(": \(make)\(signIn)"), "\(advice)")
         #expect(advice.contains("in clear text") && advice.contains("for this client id or group"))
+        #expect(try self.advice(code, hasScreen: false)?.hasSuffix(": \(make)\(signIn) --manual") == true)
+        #expect(try self.advice(code, hasKeyFile: true)?.hasSuffix("remembered: \(signIn)") == true)
     }
 
     /// The keyring exists: once it is open, tokens need not be kept in clear text.
-    @Test(arguments: [AuthenticationError.Code.keyringLocked, .keyringTimedOut, .keyringPromptDismissed])
-    func advisesNoClearTextForALockedKeyring(code: AuthenticationError.Code) throws {
-        #expect(try advice(code) == nil)
-        #expect(try advice(code, .encryptedFile)?.contains("clear text") != true)
+    @Test(arguments: [AuthenticationError.Code.keyringLocked, .keyringTimedOut, .keyringPromptDismissed, .cache])
+    func advisesNothingForAKeyringThatExists(code: AuthenticationError.Code) throws {
+        for store in [nil, TokenStore.encryptedFile, .keyring, .file] { #expect(try advice(code, store) == nil) }
     }
 
-    @Test(arguments: [AuthenticationError.Code.keyringNoService, .keyringLocked, .cacheKeyUnavailable])
-    func namesAWayOutWhereTheTokensNeedTheKeyring(code: AuthenticationError.Code) throws {
-        #expect(try advice(code, .encryptedFile)?.hasSuffix("identityctl logout --discard --group g") == true)
-        #expect(try advice(code, .keyring)?.hasSuffix("identityctl logout --discard --group g") == true)
+    /// Most of these states pass.
+    @Test(arguments: [
+        AuthenticationError.Code.keyringNoService, .keyringNoSessionBus, .keyringLocked, .cacheKeyUnavailable,
+        .cacheUndecryptable, .cache,
+    ])
+    func advisesNothingThatLosesASignIn(code: AuthenticationError.Code) throws {
+        for store in [TokenStore.encryptedFile, .keyring, .file, .encryptedFile(key: try KeyFile(path: "/k"))] {
+            for isUsed in [true, false] {
+                let advice = try advice(code, store, isUsed: isUsed) ?? ""
+                #expect(!advice.contains("--discard") && !advice.contains("login"), "\(advice)")
+            }
+        }
+    }
+
+    @Test(arguments: [AuthenticationError.Code.keyringNoService, .cacheKeyUnavailable])
+    func sendsToTheDoctorWhereTheTokensNeedTheKeyring(code: AuthenticationError.Code) throws {
+        #expect(try advice(code, .encryptedFile)?.hasSuffix("identityctl doctor --group g") == true)
+        #expect(try advice(code, .keyring)?.hasSuffix("identityctl doctor --group g") == true)
         #expect(try advice(code, .file) == nil)
     }
 
     @Test(arguments: [AuthenticationError.Code.cacheKeyUnavailable, .cacheUndecryptable])
-    func namesAWayOutWhereTheKeyFileIsLost(code: AuthenticationError.Code) throws {
+    func sendsToTheDoctorWhereTheKeyFileIsLost(code: AuthenticationError.Code) throws {
         let store = TokenStore.encryptedFile(key: try KeyFile(path: "/k"))
         let advice = try #require(try advice(code, store))
         #expect(advice.contains("'encrypted:key-file=/k'") && !advice.contains("keyring"))
-        #expect(advice.hasSuffix("identityctl logout --discard --group g"))
+        #expect(advice.hasSuffix("identityctl doctor --group g"))
         #expect(try self.advice(.cachePermissions, store) == nil)
+    }
+
+    /// Only the doctor names the last resort, and not where the tokens are only out of reach.
+    @Test(arguments: [
+        (AuthenticationError.Code.cacheKeyUnavailable, true), (.cacheUndecryptable, true), (.keyringNoService, true),
+        (.keyringLocked, false), (.keyringTimedOut, false), (.cache, false),
+    ])
+    func namesTheLastResortInTheDoctor(code: AuthenticationError.Code, isNamed: Bool) throws {
+        let options = try SharedOptionsTests.options("token", "--group", "g")
+        for store in [TokenStore.encryptedFile, .encryptedFile(key: try KeyFile(path: "/k"))] {
+            let finding = Examination.tokenStore(store, .failure(AuthenticationError(code, "Its reason.")), options)
+            let advice = try #require(finding.advice)
+            #expect(advice.hasPrefix("Its reason."))
+            #expect(advice.hasSuffix("identityctl logout --discard --group g") == isNamed, "\(advice)")
+            #expect(advice.contains("--discard") == isNamed)
+        }
     }
 
     @Test func saysHowToMakeAKey() throws {
@@ -54,9 +99,9 @@ import Testing
     }
 
     @Test func saysHowToUseAnotherStore() throws {
-        let file = try #require(try advice(.cache, .file, isUsed: false))
-        #expect(file.hasSuffix("identityctl cache move --to STORE --group g"))
-        let sealed = try #require(try advice(.cache, .encryptedFile, isUsed: false))
-        #expect(sealed.contains("cache move --to STORE") && sealed.contains("logout --discard"))
+        for store in [TokenStore.file, .encryptedFile] {
+            let advice = try #require(try advice(.cache, store, isUsed: false))
+            #expect(advice.hasSuffix("identityctl cache move --to STORE --group g"))
+        }
     }
 }

@@ -80,9 +80,11 @@ import Testing
                 let stuck = try await Tool.run(arguments + ["--log-level", "error"], variables)
                 #expect(stuck.status == 4, "\(arguments): \(stuck.errors)")
                 #expect(stuck.errors.contains(key), "\(arguments): \(stuck.errors)")
-                #expect(stuck.errorLines.last?.hasSuffix("identityctl logout --discard") == true, "\(stuck.errors)")
+                #expect(stuck.errorLines.last?.hasSuffix("identityctl doctor") == true, "\(stuck.errors)")
+                #expect(!stuck.errors.contains("--discard"), "\(stuck.errors)")
             }
             #expect(try await tokenStoreRow() == "token store     lack  \(choice) cannot be read")
+            #expect(try await run("doctor").output.contains("sign in anew: identityctl logout --discard\n"))
         }
         #expect(try accountFiles() == before)
         try FileManager.default.removeItem(atPath: key)

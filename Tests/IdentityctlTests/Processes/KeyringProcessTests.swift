@@ -37,6 +37,43 @@ struct KeyringProcessTests {
         #expect(setup.tool.provider.requests.isEmpty)
     }
 
+    /// A locked keyring and an old bus address pass: nothing that loses a sign-in is advised.
+    @Test(.timeLimit(.minutes(1))) func advisesNothingThatLosesASignIn() async throws {
+        let setup = try KeyringSetup()
+        #expect(try await setup.login().status == 0)
+        var variables = setup.variables
+        let socket = try #require(variables["DBUS_SESSION_BUS_ADDRESS"]?.dropFirst("unix:path=".count))
+        variables["XDG_RUNTIME_DIR"] = (String(socket) as NSString).deletingLastPathComponent
+        variables["DBUS_SESSION_BUS_ADDRESS"] = "unix:path=/tmp/dbus-of-an-earlier-session"
+        for command in ["token", "doctor"] {
+            let stale = try await Tool.run([command], variables)
+            let text = stale.output + stale.errors
+            #expect(stale.status != 0 && text.contains("unset DBUS_SESSION_BUS_ADDRESS"), "\(text)")
+            #expect(text.contains(socket) && !text.contains("--discard"), "\(text)")
+        }
+        variables["DBUS_SESSION_BUS_ADDRESS"] = nil
+        #expect(try await Tool.run(["token"], variables).status == 0)
+        try setup.lock()
+        for command in ["token", "doctor"] {
+            let locked = try await setup.run(command)
+            #expect(locked.status != 0 && !(locked.output + locked.errors).contains("--discard"), "\(locked)")
+        }
+    }
+
+    /// A keyring that does not answer is waited for once, and the bus is not blamed.
+    @Test(.timeLimit(.minutes(1))) func examinesAMuteKeyring() async throws {
+        let setup = try KeyringSetup()
+        #expect(try await setup.login().status == 0)
+        try setup.stopKeyring()
+        let start = ContinuousClock.now
+        let table = try await setup.run("doctor", "--without-browser")
+        #expect(start.duration(to: .now) < .seconds(9))
+        #expect(table.status == 4 && table.output.contains("session bus     ok    there is one"), "\(table.output)")
+        #expect(table.output.contains("token store     lack  encrypted-file cannot be read"), "\(table.output)")
+        #expect(!table.output.contains("--discard"))
+        try setup.continueKeyring()
+    }
+
     @Test(.timeLimit(.minutes(1))) func opensNoBrowserIfTokensCannotBeStored() async throws {
         let setup = try KeyringSetup()
         try setup.lock()
@@ -156,7 +193,9 @@ struct KeyringProcessTests {
         _ = try setup.command("secret-tool clear xdg:schema SwiftIdentityClient.Record")
         #expect(try await row()?.hasPrefix("token store     lack") == true)
         let stuck = try await setup.run("token")
-        #expect(stuck.status == 4 && stuck.errors.contains("identityctl logout --discard"), "\(stuck.errors)")
+        #expect(stuck.status == 4 && stuck.errors.hasSuffix("identityctl doctor\n"), "\(stuck.errors)")
+        #expect(!stuck.errors.contains("--discard") && !stuck.errors.contains("remove"), "\(stuck.errors)")
+        #expect(try await setup.run("doctor").output.contains("sign in anew: identityctl logout --discard\n"))
         #expect(try await setup.run("logout", "--discard").status == 0)
         #expect(try await setup.login().status == 0)
     }

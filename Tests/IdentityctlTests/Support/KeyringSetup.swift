@@ -58,6 +58,14 @@ final class KeyringSetup: Sendable {
         )
     }
 
+    /// Stops the keyring's process, so that it does not answer.
+    func stopKeyring() throws { try signal("STOP") }
+    func continueKeyring() throws { try signal("CONT") }
+
+    private func signal(_ name: String) throws {
+        _ = try Self.shell(". '\(session)/env'; kill -\(name) $KEYRING_PID")
+    }
+
     /// The number of keyring dialogs on the screen.
     func dialogs() throws -> Int {
         let screen = variables["DISPLAY"] ?? ""
