@@ -21,7 +21,7 @@ struct UndecodableSecretTests {
         let other = try session.cache()
         try session.tell(fault, "1")
         #expect(try await other.record(for: key) == kept)
-        try session.tell("garbles", "1")
+        try session.tell(fault, "1")
         #expect(try await session.cache().records(of: .account, in: key.group) == [key: kept])
         // A write reads first.
         try session.tell(fault, "1")
@@ -58,7 +58,7 @@ struct UndecodableSecretTests {
             directory: "\(session.directory)/state",
             prompting: .never
         )
-        let sealed = try randomKey()
+        let sealed = try randomKey(group: "sealed")
         #expect(try await session.cache().replace(nil, with: kept, for: key))
         #expect(try await encrypted.replace(nil, with: kept, for: sealed))
         let item = MSALKeyringItem.readOnly(schema: "com.contoso.tokens", attributes: ["product": "desk"])

@@ -93,6 +93,9 @@ extension KeyringTokenCache {
                     within: timeout
                 )
             else { return nil }
+            for found in items where !KeyringItem.isMarked(found.secret) {
+                try await link.confirm(found, within: timeout)
+            }
             let records = self.records(kind, in: group, items)
             self.memory.remember(records, of: kind, in: group, counts: counts, since: epoch)
             return records.mapValues(\.record)
