@@ -98,7 +98,7 @@ extension ExchangeCapture {
                 entry.append(("status", .integer(response.status.code)))
                 entry.append(("answerHeaders", Self.fields(response.headerFields, isOurs: false, &redaction)))
                 entry.append(("answerBytes", .integer(bytes.count)))
-                if let json = try? JSONObject(parsing: bytes) {
+                if let json = try? JSONObject(received: bytes, repairsText: true) {
                     entry.append(("answer", .object(redaction.object(json))))
                 }
             case .failure(let error): entry.append(("error", Self.error(error, &redaction)))

@@ -12,7 +12,6 @@ extension TokenExchangeFlow {
         guard let token = response.accessToken, !token.isEmpty, token.utf8.count <= 65_536 else {
             throw AuthenticationError.malformed("it has no token (access_token)", context)
         }
-        guard !response.writesScopesAsArray else { throw AuthenticationError.malformed("scope is an array", context) }
         let type = SecurityToken.TypeIdentifier(rawValue: response.issuedTokenType ?? "")
         guard type.isWellFormed else {
             throw AuthenticationError.malformed("it does not say the kind of its token (issued_token_type)", context)

@@ -19,6 +19,7 @@ extension GrantValidation {
             at: request.authority,
             asked: request.scopes + (before.refreshToken?.scopes ?? [])
         )
+        .namingScopes(as: request.scopes, at: request.authority)
         let certificateEnd = try check(response, request.need.binding)
         var profile: CachedProfile?
         if let idToken = response.idToken {

@@ -27,6 +27,7 @@ struct GrantValidation: Sendable {
         requestedScopes: [String]
     ) async throws -> TokenGrant {
         let response = response.read(at: authority, asked: requestedScopes)
+            .namingScopes(as: requestedScopes, at: authority)
         let certificateEnd = try check(response, binding)
         var claims: IDTokenClaims?
         if let idToken = response.idToken {
@@ -186,7 +187,7 @@ extension CachedProfile {
         self.init(
             realm: realm,
             localAccountID: claims.oid ?? claims.subject,
-            username: claims.preferredUsername ?? claims.upn ?? claims.email,
+            username: claims.username,
             name: claims.name,
             policy: authority.policy,
             isHomeTenant: homeTenant.map { $0 == realm.lowercased() } ?? true,
@@ -203,20 +204,22 @@ extension TokenResponse {
     /// An ID token is ignored like any unknown member (RFC 6749 §5.1), because there are no keys to verify it with.
     /// LinkedIn's ID token has no nonce, so LinkedIn cannot be used as an OpenID Connect provider.
     ///
-    /// Deviation: Twitch writes `scope` as an array. From any other server, an array is an error.
+    /// Deviation: LinkedIn leaves `token_type` out, Apigee writes `BearerToken`, and Slack `bot` or `user`. Their access
+    /// tokens count as Bearer tokens.
     ///
-    /// Deviation: LinkedIn leaves `token_type` out. Its access token counts as a Bearer token.
+    /// Deviation: VK and servers that are made with Spring Security OAuth write a lifetime of 0 or -1 for a token that
+    /// does not expire. It counts as not stated.
     ///
     /// Deviation: GitHub separates scopes by commas. A scope may itself contain a comma (RFC 6749 §3.3), so commas
     /// separate only if no requested scope contains one.
     func read(at authority: Authority, asked: [String]) -> TokenResponse {
+        guard !authority.issuesIDTokens else { return self }
         var response = self
-        if writesScopesAsArray, authority.environment != "id.twitch.tv", fault == nil {
-            response.fault = .wrongType("scope")
-        }
-        guard !authority.issuesIDTokens else { return response }
         response.idToken = nil
-        if fault == nil { response.tokenType = tokenType ?? "Bearer" }
+        response.expiresIn = expiresIn.flatMap { $0 > 0 ? $0 : nil }
+        if fault == nil, ["bearertoken", "bot", "user"].contains(tokenType?.lowercased() ?? "bot") {
+            response.tokenType = "Bearer"
+        }
         if !asked.contains(where: { $0.utf8.contains(UInt8(ascii: ",")) }) {
             // A comma before a combining mark is a comma, although it is no character of its own.
             response.scopes = scopes?.flatMap { $0.unicodeScalars.split(separator: ",").map { String($0) } }

@@ -67,7 +67,7 @@ struct Revocation: Sendable {
         // The status alone decides (RFC 7009 §2.2): a token that the server does not know counts as revoked.
         guard response.status.kind != .successful else { return }
         let status = response.status.code
-        let words = (try? JSONObject(parsing: body)).flatMap(ErrorResponse.init)  // often there is no body
+        let words = (try? JSONObject(received: body)).flatMap(ErrorResponse.init)  // often there is no body
         guard status < 500, status != 429, status != 408 else {
             throw AuthenticationError(
                 status == 429 ? .throttled : .serverUnavailable,

@@ -148,7 +148,7 @@ final class DiscoveryCache: Sendable {
     ) async throws -> ProviderDocument {
         var missing: AuthenticationError?
         for url in urls {
-            let (response, bytes) = try await client.get(url, context: context, authority: authority)
+            let (response, bytes, url) = try await client.document(at: url, context: context, authority: authority)
             if response.status == .notFound {
                 missing = error(.configuration, "publishes nothing at \(url) (404); check the authority.", context)
                 continue
@@ -173,7 +173,7 @@ final class DiscoveryCache: Sendable {
         switch status {
         case 200:
             do {
-                return try JSONObject(parsing: bytes)
+                return try JSONObject(received: bytes)
             } catch {
                 throw self.error(
                     .malformedResponse,
@@ -182,7 +182,15 @@ final class DiscoveryCache: Sendable {
                 )
             }
         case 300..<400:
-            throw error(.unexpectedRedirect, "answered \(url) with a redirect, which is never followed.", context)
+            let target = response.redirectTarget(from: url).map { " to '\(WireText.clean($0).prefix(200))'" } ?? ""
+            throw error(
+                .unexpectedRedirect,
+                """
+                answered \(url) with a redirect\(target), which is not followed: redirects are followed within one origin, \
+                three times at most. Check the authority; a captive portal redirects, too.
+                """,
+                context
+            )
         case 408, 429, 500...:
             throw AuthenticationError(
                 status == 429 ? .throttled : .serverUnavailable,

@@ -14,6 +14,56 @@ extension HTTPResponse {
         headerFields[.retryAfter].flatMap { RetryAfter.seconds($0, now: now) }.map { .seconds($0) }
     }
 
+    /// The absolute address that the answer redirects to; `nil` if it is no redirect.
+    ///
+    /// - Parameter url: The address that was asked.
+    /// - SeeAlso: [RFC 9110 §15.4](https://www.rfc-editor.org/rfc/rfc9110#section-15.4)
+    func redirectTarget(from url: String) -> String? {
+        guard [301, 302, 303, 307, 308].contains(status.code), let location = headerFields[.location] else {
+            return nil
+        }
+        return URL(string: url).flatMap { URL(string: location, relativeTo: $0)?.absoluteURL.absoluteString }
+    }
+
+    /// Returns the body as it was before its sender compressed it, although nothing but `identity` was asked for.
+    ///
+    /// A body that begins like gzip is gzip. Otherwise the field decides if the body is no text, because a program's transport may
+    /// have decompressed the body and left the field.
+    ///
+    /// - Throws: `.responseTooLarge` if more than 1 MiB comes out; `.malformedResponse` if nothing does.
+    fileprivate func decompressed(_ body: [UInt8], from host: String) throws -> [UInt8] {
+        var body = body
+        let coding = (headerFields[.contentEncoding] ?? "").lowercased().filter { $0 != " " }
+        for _ in 0..<2 {  // some proxies compress what is compressed
+            let isDeflated = coding == "deflate" && String(validating: body, as: UTF8.self) == nil
+            guard Inflater.isGzip(body) || isDeflated else { break }
+            let (output, failure) = Inflater.decompressed(body, limit: EndpointClient.maximumBody)
+            if failure == .tooLarge {
+                throw AuthenticationError(
+                    .responseTooLarge,
+                    "The answer of \(host) is compressed, and has more than \(EndpointClient.maximumBody) bytes, which is refused."
+                )
+            }
+            guard failure == nil || !output.isEmpty else { throw Self.compressed(host, coding) }
+            body = output
+        }
+        guard
+            coding.isEmpty || coding == "identity" || String(validating: body, as: UTF8.self) != nil
+                || ["gzip", "x-gzip", "deflate"].contains(coding)
+        else { throw Self.compressed(host, coding) }
+        return body
+    }
+
+    private static func compressed(_ host: String, _ coding: String) -> AuthenticationError {
+        AuthenticationError(
+            .malformedResponse,
+            """
+            The answer of \(host) is compressed (\(WireText.clean(coding).prefix(40))), which was not asked for, and cannot be \
+            read. Turn this compression off for the client's requests, at the server or at the proxy before it.
+            """
+        )
+    }
+
     /// The seconds for which the answer may be kept, if its sender says so.
     ///
     /// - SeeAlso: [RFC 9111 §5.2.2.1](https://www.rfc-editor.org/rfc/rfc9111#section-5.2.2.1)
@@ -28,6 +78,8 @@ extension HTTPResponse {
 package struct EndpointClient: Sendable {
     /// The maximum deadline that a program can set.
     static let maximumDeadline = CurlTransport.defaultTimeout
+    /// The most bytes of a body that was compressed.
+    static let maximumBody = 1 << 20
 
     let transport: any HTTPTransport
     /// The maximum time for one request.
@@ -73,6 +125,28 @@ package struct EndpointClient: Sendable {
             authority: authority
         )
     }
+
+    /// Fetches a document that is the same for everybody. Redirects are followed a few times, and only within the origin.
+    ///
+    /// - Returns: The answer, which is unchecked, and its address.
+    func document(
+        at url: String,
+        context: RequestContext,
+        authority: Authority
+    ) async throws -> (HTTPResponse, body: [UInt8], url: String) {
+        var url = url
+        for _ in 0..<Self.maximumRedirects {
+            let (response, body) = try await get(url, context: context, authority: authority)
+            guard let target = response.redirectTarget(from: url), let address = WebAddress(target),
+                address.origin == WebAddress(url)?.origin
+            else { return (response, body, url) }
+            url = target
+        }
+        let (response, body) = try await get(url, context: context, authority: authority)
+        return (response, body, url)
+    }
+
+    private static let maximumRedirects = 3
 
     /// Posts a form. The answer is unchecked.
     ///
@@ -140,9 +214,10 @@ package struct EndpointClient: Sendable {
         let begin = ContinuousClock.now
         do {
             let transport = transport
-            let (response, bytes) = try await withDeadline(deadline) {
+            let (response, received) = try await withDeadline(deadline) {
                 try await transport.send(request, body: body)
             }
+            let bytes = try response.decompressed(received, from: address.host)
             note(request, body: body, since: begin, .success((response, bytes)), context)
             context.logger.trace(
                 "Endpoint answered",

@@ -7,39 +7,91 @@ import OAuthWire
 enum EndpointOutcome<Value> {
     /// The server did what it was asked for, and this is what it said.
     case accepted(Value)
-    /// The server said no: asking again in the same way will not help.
+    /// The server said no, or gave an answer that is whole and of no use: the request is not sent again.
     case refused(AuthenticationError)
-    /// The answer does not tell whether the server acted. A refresh token stays.
+    /// The answer was lost on the way, so it does not tell whether the server acted. A refresh token stays.
     case ambiguous(AuthenticationError)
 }
 
 extension EndpointOutcome<TokenResponse> {
     /// Reads the tokens. Of a response with a `fault` nothing but the refresh token is of use.
     init(_ response: HTTPResponse, _ body: [UInt8], grant: GrantType?, now: Int64, context: RequestContext) {
-        switch EndpointOutcome<JSONObject>(response, body, grant: grant, now: now, context: context) {
+        let answer = TokenAnswer(body)
+        let outcome = EndpointOutcome<JSONObject>(
+            response,
+            answer.members,
+            isEmpty: body.isEmpty,
+            grant: grant,
+            now: now,
+            context: context
+        )
+        switch outcome {
+        case .accepted(let json): self.init(TokenResponse(reading: json), context)
+        case .refused(let error) where response.status.kind == .successful:
+            // While a person acts on another device, the code is asked about again and again: a page on the way ends nothing.
+            let mayBeLost =
+                grant == .deviceCode ? answer.members == nil : answer.isCutOff && !response.marksItsEnd
+            self.init(answer, refused: error, mayBeLost: mayBeLost, context)
         case .refused(let error): self = .refused(error)
         case .ambiguous(let error): self = .ambiguous(error)
-        case .accepted(let json):
-            let tokens = TokenResponse(reading: json)
-            if let fault = tokens.fault, tokens.refreshToken == nil {
-                self = .refused(.malformed("\(fault)", context))
-            } else {
-                self = .accepted(tokens)
-            }
         }
+    }
+
+    private init(_ tokens: TokenResponse, _ context: RequestContext) {
+        if let fault = tokens.fault, tokens.refreshToken == nil {
+            self = .refused(.malformed("\(fault)", context))
+        } else {
+            self = .accepted(tokens)
+        }
+    }
+
+    /// Looks for the new refresh token in a success that cannot be read, or that has an error beside its tokens.
+    ///
+    /// - Parameter mayBeLost: Whether an answer without a token leaves open whether the server acted. An answer that does
+    ///   not say where it ends, and is cut off, cannot be told from a connection that ended early.
+    private init(_ answer: TokenAnswer, refused error: AuthenticationError, mayBeLost: Bool, _ context: RequestContext)
+    {
+        do {
+            guard let rescued = try answer.rescued() else {
+                let error = answer.problem.map { .malformed("\($0)", context) } ?? error
+                self = mayBeLost ? .ambiguous(error) : .refused(error)
+                return
+            }
+            self = .accepted(rescued)
+        } catch {
+            self = .refused(.malformed("\(error)", context))
+        }
+    }
+}
+
+extension HTTPResponse {
+    /// Whether a connection that ended early would have been noticed.
+    fileprivate var marksItsEnd: Bool {
+        headerFields[.contentLength] != nil || headerFields[.transferEncoding] != nil
     }
 }
 
 extension EndpointOutcome<JSONObject> {
     /// - Parameter grant: The credential that was redeemed, or `nil` where none was.
     init(_ response: HTTPResponse, _ body: [UInt8], grant: GrantType?, now: Int64, context: RequestContext) {
+        let json = try? JSONObject(received: body)  // what is not JSON is told by its status
+        self.init(response, json, isEmpty: body.isEmpty, grant: grant, now: now, context: context)
+    }
+
+    fileprivate init(
+        _ response: HTTPResponse,
+        _ json: JSONObject?,
+        isEmpty: Bool,
+        grant: GrantType?,
+        now: Int64,
+        context: RequestContext
+    ) {
         let status = response.status.code
-        let json = try? JSONObject(parsing: body)  // what is not JSON is told by its status below
         let words = json.flatMap(ErrorResponse.init)
         let retryAfter = response.retryAfter(now: now)
         switch status {
         case 200..<300 where words == nil:
-            self = json.map(Self.accepted) ?? .ambiguous(.malformed("it is not a JSON object", context))
+            self = json.map(Self.accepted) ?? .refused(.malformed("it is not a JSON object", context))
         case 300..<400:
             self = .refused(
                 AuthenticationError(
@@ -52,12 +104,26 @@ extension EndpointOutcome<JSONObject> {
             self = .refused(.unavailable(.throttled, status, words, retryAfter, context))
         case 408, 500...:
             let error = AuthenticationError.unavailable(.serverUnavailable, status, words, retryAfter, context)
-            self = retryAfter == nil ? .ambiguous(error) : .refused(error)
-        case 402..<500 where words == nil && !body.isEmpty:
-            self = .refused(.foreign(status, context))
+            self = Self.isOfAGateway(status) && retryAfter == nil ? .ambiguous(error) : .refused(error)
+        case 402..<500 where words == nil && !isEmpty:
+            self = .refused(.foreign(status, json.flatMap(ErrorResponse.foreignWords), context))
         default:  // Deviation: Entra ID may refuse with status 200.
-            self = .refused(OAuthErrorMapping.error(words, status: status, grant: grant, context: context))
+            self = .refused(
+                OAuthErrorMapping.error(
+                    words,
+                    foreignWords: words == nil ? json.flatMap(ErrorResponse.foreignWords) : nil,
+                    status: status,
+                    grant: grant,
+                    context: context
+                )
+            )
         }
+    }
+
+    /// Whether something on the way did not wait for the server, or did not understand it. Cloudflare's statuses begin with
+    /// 520.
+    private static func isOfAGateway(_ status: Int) -> Bool {
+        [408, 502, 503, 504].contains(status) || (520..<530).contains(status)
     }
 
     /// The answer's members, if the server granted the request.
@@ -85,14 +151,16 @@ extension AuthenticationError {
     ///
     /// 400 and 401 are the statuses of refusals, whatever the body is.
     /// - SeeAlso: [RFC 6749 §5.2](https://www.rfc-editor.org/rfc/rfc6749#section-5.2)
-    fileprivate static func foreign(_ status: Int, _ context: RequestContext) -> AuthenticationError {
-        AuthenticationError(
+    fileprivate static func foreign(_ status: Int, _ words: String?, _ context: RequestContext) -> AuthenticationError {
+        var server = ServerError(nil, status: status)
+        server.errorDescription = words
+        return AuthenticationError(
             .malformedResponse,
             """
             Something has answered \(status) in the provider's place: the answer has none of OAuth's errors. A \
             firewall, a gateway or a captive portal does that; or is this not the right authority?
             """,
-            serverError: ServerError(nil, status: status),
+            serverError: server,
             correlationID: context.correlationID
         )
     }

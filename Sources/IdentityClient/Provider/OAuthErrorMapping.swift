@@ -10,20 +10,34 @@ import OAuthWire
 /// if its status is one of OAuth's (``EndpointOutcome``).
 enum OAuthErrorMapping {
     /// - Parameters:
+    ///   - foreignWords: The words of the answer in place of an OAuth error.
     ///   - grant: The redeemed grant, or `nil` if there was none.
     ///   - isThroughBroker: Whether an identity broker passes the refusal on.
     static func error(
         _ words: ErrorResponse?,
+        foreignWords: String? = nil,
         status: Int?,
         grant: GrantType?,
         isThroughBroker: Bool = false,
         context: RequestContext
     ) -> AuthenticationError {
-        let server = ServerError(words, status: status)
+        var server = ServerError(words, status: status)
+        server.errorDescription = server.errorDescription ?? foreignWords
         var code = code(server, grant: grant, status: status, asksForClaims: words?.claims != nil)
         // A refresh asks no person, so no person can have refused: with `access_denied` the provider or its policy ends
         // the sign-in. Signing in shows the cause.
         if grant == .refreshToken, .userCancelled ~= code { code = .signInExpired }
+        if grant == .authorizationCode, let foreignWords, code == .loginRequired {
+            return AuthenticationError(
+                .configuration,
+                """
+                The provider refused the code that it had just issued, in words of its own: “\(foreignWords.prefix(300))”. Check \
+                the client's registration: its identifier, its secret and its redirect address.
+                """,
+                serverError: server,
+                correlationID: context.correlationID
+            )
+        }
         return AuthenticationError(
             code,
             (wantsADevice(server) ? deviceAdvice(isThroughBroker) : nil) ?? advice[code]
@@ -51,6 +65,12 @@ enum OAuthErrorMapping {
         // Deviation: Zoho sends this, with 400, for too many refreshes.
         if server.error == "Access Denied", server.errorDescription?.contains("too many requests") == true {
             return .throttled
+        }
+        // Deviation: Keycloak's page was open too long. The person is signed in there, and another request succeeds at once.
+        if grant == nil, server.error == "temporarily_unavailable",
+            server.errorDescription == "authentication_expired"
+        {
+            return .loginRequired
         }
         // Deviation: Keycloak's code if the person may not have `offline_access`.
         if grant != .refreshToken, server.error == "not_allowed" { return .invalidScope }

@@ -22,7 +22,7 @@ struct UserInfoAnswer: Sendable {
         guard response.status.code == 200 else { throw try refusal(response, body, of: token) }
         switch response.headerFields[.contentType]?.split(separator: ";").first?.lowercased().filter({ $0 != " " }) {
         case "application/json":
-            guard let claims = try? JSONObject(parsing: body) else {  // the reason is of no use to the caller
+            guard let claims = try? JSONObject(received: body) else {  // the reason is of no use to the caller
                 throw AuthenticationError.malformed("it is not a JSON object", context)
             }
             return claims
@@ -35,7 +35,7 @@ struct UserInfoAnswer: Sendable {
 
     /// The claims of a signed answer: the signature as in an ID token; issuer and audience, if it names them.
     private func signedClaims(_ compact: String) async throws -> JSONObject {
-        guard compact.utf8.count(where: { $0 == UInt8(ascii: ".") }) != 4 else {
+        guard !JSONWebToken.isEncrypted(compact) else {
             throw AuthenticationError(
                 .unsupported,
                 """

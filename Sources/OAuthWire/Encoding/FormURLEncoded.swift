@@ -30,6 +30,21 @@ package enum FormURLEncoded {
         return endpoint + separator + encode(items)
     }
 
+    /// The items of an answer through a browser, in order, as far as they can be read. A value that cannot be read is its
+    /// own item's fault: its broken bytes become U+FFFD, and an item that `strict` names is left out.
+    /// - Throws: `WireError.malformed` when the text is longer than 65,536 bytes, or has more than 100 items.
+    package static func decodeAnswer(_ text: String, strict: Set<String>) throws -> [(String, String)] {
+        guard text.utf8.count <= 65_536 else { throw WireError.malformed("form: too long") }
+        let parts = text.utf8.split(separator: UInt8(ascii: "&"))
+        guard parts.count <= 100 else { throw WireError.malformed("form: too many items") }
+        return parts.compactMap { part in
+            if let item = try? decode(String(Substring(part))).first { return item }
+            let pieces = part.split(separator: UInt8(ascii: "="), maxSplits: 1, omittingEmptySubsequences: false)
+                .map { PercentEncoding.decodeRepairing($0, plusIsSpace: true) }
+            return strict.contains(pieces[0]) ? nil : (pieces[0], pieces.count > 1 ? pieces[1] : "")
+        }
+    }
+
     /// The items in `text`, in order, repeated names included; `+` is a space, a name without `=` has an empty value.
     /// - Throws: `WireError.malformed` when the text is longer than `maximumLength` bytes, has more than `maximumItems`
     ///   items, an escape is broken, or the bytes are not UTF-8.

@@ -13,6 +13,21 @@ extension JSONObject {
         var parser = JSONParser(bytes: bytes, maximumDepth: maximumDepth)
         self = try parser.parseDocument()
     }
+
+    /// Parses one JSON object from a server's answer, which may begin with a byte order mark.
+    ///
+    /// - Parameter repairsText: Whether bytes of a text that are not UTF-8 become U+FFFD instead of an error.
+    /// - Throws: `JSONError`.
+    /// - SeeAlso: [RFC 8259 §8.1](https://www.rfc-editor.org/rfc/rfc8259#section-8.1)
+    package init(received bytes: [UInt8], repairsText: Bool = false) throws(JSONError) {
+        var parser = JSONParser(bytes: bytes, maximumDepth: 16)
+        parser.repairsText = repairsText
+        if bytes.starts(with: Self.byteOrderMark) { parser.position = Self.byteOrderMark.count }
+        self = try parser.parseDocument()
+    }
+
+    /// U+FEFF, with which some programs begin a text in UTF-8.
+    static let byteOrderMark: [UInt8] = [0xEF, 0xBB, 0xBF]
 }
 
 /// A recursive-descent reader over UTF-8 bytes.
@@ -20,6 +35,7 @@ private struct JSONParser {
     let bytes: [UInt8]
     let maximumDepth: Int
     var position = 0
+    var repairsText = false
 
     init(bytes: [UInt8], maximumDepth: Int) {
         self.bytes = bytes
@@ -30,7 +46,7 @@ private struct JSONParser {
         skipWhitespace()
         guard let first = peek() else { throw failure(.unexpectedEnd) }
         guard first == UInt8(ascii: "{") else {
-            throw failure(bytes.starts(with: [0xEF, 0xBB, 0xBF]) ? .byteOrderMark : .notAnObject)
+            throw failure(bytes.starts(with: JSONObject.byteOrderMark) ? .byteOrderMark : .notAnObject)
         }
         let object = try parseObject(depth: 1)
         skipWhitespace()
@@ -137,6 +153,7 @@ extension JSONParser {
 
     private func text(_ slice: ArraySlice<UInt8>, startingAt offset: Int) throws(JSONError) -> String {
         guard let text = String(validating: slice, as: UTF8.self) else {
+            if repairsText { return String(decoding: slice, as: UTF8.self) }
             throw JSONError(reason: .invalidUTF8, offset: offset)
         }
         return text

@@ -39,6 +39,22 @@ package enum PercentEncoding {
         return String(validating: output, as: UTF8.self)
     }
 
+    /// The decoded text. A broken escape stands for itself, and bytes that are not UTF-8 become U+FFFD.
+    package static func decodeRepairing(_ bytes: some Collection<UInt8>, plusIsSpace: Bool) -> String {
+        var output: [UInt8] = []
+        var rest = bytes[...]
+        while let byte = rest.popFirst() {
+            let digits = rest.prefix(2).compactMap(hexValue)
+            if byte == UInt8(ascii: "%"), digits.count == 2 {
+                output.append(digits[0] << 4 | digits[1])
+                rest = rest.dropFirst(2)
+            } else {
+                output.append(plusIsSpace && byte == UInt8(ascii: "+") ? 0x20 : byte)
+            }
+        }
+        return String(decoding: output, as: UTF8.self)
+    }
+
     private static func isUnreserved(_ byte: UInt8) -> Bool {
         switch byte {
         case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),

@@ -33,6 +33,7 @@ package struct IDTokenClaims: Sendable {
     package init(_ claims: JSONObject) throws {
         raw = claims
         issuer = try claims.requiredString("iss")
+        if case .number? = claims["sub"] { throw WireError.malformed("sub: it is a number in place of a text") }
         subject = try claims.requiredString("sub")
         audience = try Self.audience(claims)
         guard let expiration = try Self.instant("exp", claims) else { throw WireError.missing("exp") }
@@ -47,10 +48,18 @@ package struct IDTokenClaims: Sendable {
         atHash = try claims.optionalString("at_hash")
         oid = Self.text("oid", claims)
         tid = Self.text("tid", claims)
-        preferredUsername = claims.string("preferred_username")
-        upn = claims.string("upn")
-        email = claims.string("email")
-        name = claims.string("name")
+        preferredUsername = Self.text("preferred_username", claims)
+        upn = Self.text("upn", claims)
+        email = Self.text("email", claims)
+        name = Self.text("name", claims)
+    }
+
+    /// The name that the person knows, for display: the first that is there of the name to sign in with, and the email
+    /// addresses.
+    ///
+    /// Deviation: Azure AD B2C writes the addresses as the array `emails`.
+    package var username: String? {
+        preferredUsername ?? upn ?? raw.strings("emails")?.first { !$0.isEmpty } ?? email
     }
 
     /// Whether `at_hash` is the left half of the access token's hash; `true` if the token has no `at_hash`.

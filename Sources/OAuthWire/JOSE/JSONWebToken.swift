@@ -17,6 +17,12 @@ package struct JSONWebToken: Sendable {
     package let signingInput: [UInt8]
     package let signature: [UInt8]
 
+    /// Whether a token in its compact form is encrypted, and so has no claims that can be read.
+    /// - SeeAlso: [RFC 7516 §3.1](https://www.rfc-editor.org/rfc/rfc7516#section-3.1)
+    package static func isEncrypted(_ compact: String) -> Bool {
+        compact.utf8.count { $0 == UInt8(ascii: ".") } == 4
+    }
+
     /// The algorithm, if the library verifies it.
     package var signatureAlgorithm: SignatureAlgorithm? { SignatureAlgorithm(name: algorithm) }
 

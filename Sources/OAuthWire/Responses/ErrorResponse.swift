@@ -31,6 +31,18 @@ package struct ErrorResponse: Error, Hashable, Sendable {
         errorCodes = (json.array("error_codes") ?? []).prefix(20).compactMap(\.integer)
     }
 
+    /// The words of a refusal that is none of OAuth's, on one line; `nil` if there are none.
+    ///
+    /// Deviation: Okta's own errors have `errorSummary`, and Facebook's and Google's have an object in `error`.
+    package static func foreignWords(_ json: JSONObject) -> String? {
+        let inner = json.object("error")
+        let texts = [
+            json.string("errorSummary"), json.string("error_description"), json.string("message"),
+            inner?.string("message"), json.string("detail"),
+        ]
+        return texts.lazy.compactMap(\.self).map(WireText.clean).first { !$0.isEmpty }
+    }
+
     /// - SeeAlso: [RFC 8628 §3.5](https://www.rfc-editor.org/rfc/rfc8628#section-3.5)
     private static let deviceWords = ["authorization_pending", "slow_down", "access_denied", "expired_token"]
 

@@ -15,8 +15,6 @@ package struct TokenResponse: Hashable, Sendable {
     package var extendedExpiresIn: Int?
     /// The granted scopes; `nil` if the server did not send them, which means the requested scopes.
     package var scopes: [String]?
-    /// Whether the server wrote them as an array, which the protocol does not.
-    package var writesScopesAsArray = false
     package var refreshToken: String?
     package var idToken: String?
     /// As received, and absent if not a text; see ``ClientInfo``.
@@ -39,15 +37,20 @@ package struct TokenResponse: Hashable, Sendable {
         do throws(WireError) {
             try self.init(json)
         } catch {
-            self.init(fault: error)
-            refreshToken = json.string("refresh_token").flatMap { $0.isEmpty ? nil : $0 }
-            idToken = json.string("id_token")
-            clientInfo = json.string("client_info")
+            self.init(
+                fault: error,
+                refreshToken: Self.secret(json),
+                idToken: json.string("id_token"),
+                clientInfo: json.string("client_info")
+            )
         }
     }
 
-    private init(fault: WireError) {
+    package init(fault: WireError, refreshToken: String?, idToken: String?, clientInfo: String?) {
         self.fault = fault
+        self.refreshToken = refreshToken
+        self.idToken = idToken
+        self.clientInfo = clientInfo
     }
 
     /// Reads the answer.
@@ -60,12 +63,11 @@ package struct TokenResponse: Hashable, Sendable {
         if let accessToken, !WireText.isVisibleASCII(accessToken) { throw WireError.malformed("access_token") }
         tokenType = try json.optionalString("token_type")
         expiresIn = try Self.lifetime(json)
-        refreshIn = try json.optionalDuration("refresh_in")
-        // A hint for outages; a wrong one does not cost the tokens.
-        extendedExpiresIn = try? json.optionalDuration("ext_expires_in")
+        refreshIn = Self.hint("refresh_in", json)
+        extendedExpiresIn = Self.hint("ext_expires_in", json)
         scopes = try Self.scopes(json)
-        writesScopesAsArray = json.strings("scope") != nil
         refreshToken = try json.optionalString("refresh_token")
+        guard refreshToken == nil || Self.secret(json) != nil else { throw WireError.malformed("refresh_token") }
         clientInfo = json.string("client_info")
         familyID = json.string("foci") ?? json.integer("foci").map(String.init)
         issuedTokenType = json.string("issued_token_type")
@@ -73,6 +75,11 @@ package struct TokenResponse: Hashable, Sendable {
             (1...8192).contains(secret.utf8.count) && WireText.isVisibleASCII(secret) ? secret : nil
         }
         additionalMembers = Self.additionalMembers(json)
+    }
+
+    /// The refresh token; `nil` if it is empty, or if it was repaired and is not what the server wrote.
+    static func secret(_ json: JSONObject) -> String? {
+        json.string("refresh_token").flatMap { $0.isEmpty || $0.unicodeScalars.contains("\u{FFFD}") ? nil : $0 }
     }
 
     private static let ownMembers: Set<String> = [
@@ -102,9 +109,18 @@ package struct TokenResponse: Hashable, Sendable {
         return try json.optionalDuration("expires_in")
     }
 
+    /// A hint for an early renewal or for outages: a wrong one does not cost the tokens.
+    private static func hint(_ name: String, _ json: JSONObject) -> Int? {
+        (try? json.optionalDuration(name)).flatMap { $0 > 0 ? $0 : nil }
+    }
+
+    /// Deviation: Twitch and others write an array of texts, which can mean nothing else.
     private static func scopes(_ json: JSONObject) throws(WireError) -> [String]? {
-        let words =
-            if let list = json.strings("scope") { list } else { try json.optionalString("scope").map(WireText.words) }
+        let text =
+            if let list = json.strings("scope") { list.joined(separator: " ") } else {
+                try json.optionalString("scope")
+            }
+        let words = text.map(WireText.words)
         return words?.isEmpty == true ? nil : words
     }
 }

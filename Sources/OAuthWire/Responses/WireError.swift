@@ -46,11 +46,12 @@ extension JSONObject {
         return flag
     }
 
-    /// A duration in whole seconds, a fraction cut off. More than ten years counts as ten, so that adding it to an instant cannot overflow.
+    /// A duration in whole seconds, a fraction cut off. Less than nothing counts as nothing, and more than ten years as
+    /// ten, so that adding it to an instant cannot overflow.
     func optionalDuration(_ name: String) throws(WireError) -> Int? {
         guard let value = self[name], !value.isNull, value != .string("") else { return nil }
-        guard let seconds = value.roundedDown, seconds >= 0 else { throw WireError.wrongType(name) }
-        return Int(min(seconds, Int64(Self.maximumDuration)))
+        guard let seconds = value.clamped(to: 0...Int64(Self.maximumDuration)) else { throw WireError.wrongType(name) }
+        return Int(seconds)
     }
 
     /// Ten years, in seconds.

@@ -202,6 +202,13 @@ import Testing
         )
     }
 
+    /// Keycloak's page was open too long, and another request succeeds at once.
+    @Test func aPageThatIsOutOfDateIsNoOutage() throws {
+        let json = #"{"error":"temporarily_unavailable","error_description":"authentication_expired"}"#
+        #expect(try refusal(json, status: nil, grant: nil).code == .loginRequired)
+        #expect(try refusal(json, status: 400, grant: .refreshToken).code == .serverUnavailable)
+    }
+
     /// Empty and unreadable bodies are classified by their status (providers.md).
     @Test(
         arguments: [

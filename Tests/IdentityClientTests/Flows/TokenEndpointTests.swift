@@ -35,13 +35,24 @@ import Testing
             (200, tokens, .granted, nil), (201, tokens, .granted, nil),
             (200, #"{"error":"invalid_grant"}"#, .refused, .signInExpired),
             (200, #"{"error":"server_error"}"#, .refused, .serverUnavailable),
-            (200, "<html>", .ambiguous, .malformedResponse), (200, "", .ambiguous, .malformedResponse),
-            (200, "[]", .ambiguous, .malformedResponse),
-            (204, "", .ambiguous, .malformedResponse),
+            // Whole and of no use: it is not sent again.
+            (200, "<html>", .refused, .malformedResponse), (200, "", .refused, .malformedResponse),
+            (200, "[]", .refused, .malformedResponse), (204, "", .refused, .malformedResponse),
+            (200, #"{"a":1,"a":2}"#, .refused, .malformedResponse),
+            (200, #"{"a":1,"a":2,"refresh_token":"r"}"#, .granted, nil),
+            (200, #"{"error":"server_error","refresh_token":"r"}"#, .granted, nil),
+            (200, #"{"refresh_token":"r","refresh_token":"s"}"#, .refused, .malformedResponse),
+            (200, "\u{FEFF}" + tokens, .granted, nil), (200, "access_token=a&token_type=bearer", .granted, nil),
+            (200, "error=bad_verification_code", .refused, .signInExpired),
+            (400, "\u{FEFF}" + #"{"error":"temporarily_unavailable"}"#, .refused, .serverUnavailable),
+            // It does not say where it ends, so the connection may have ended early.
+            (200, #"{"access_token":"a","#, .ambiguous, .malformedResponse),
+            (200, #"{"refresh_token":"r","#, .granted, nil),
             (200, "{}", .refused, .malformedResponse), (200, #"{"access_token":"a"}"#, .granted, nil),
             (200, #"{"access_token":"a","token_type":7}"#, .refused, .malformedResponse),
             (200, #"{"access_token":"a b","token_type":"Bearer"}"#, .refused, .malformedResponse),
-            (200, #"{"access_token":"a","token_type":"Bearer","expires_in":-1}"#, .refused, .malformedResponse),
+            (200, #"{"access_token":"a","token_type":"Bearer","expires_in":-1}"#, .granted, nil),
+            (200, #"{"access_token":"a","token_type":"Bearer","expires_in":[]}"#, .refused, .malformedResponse),
             (301, "", .refused, .unexpectedRedirect), (302, tokens, .refused, .unexpectedRedirect),
             (307, "", .refused, .unexpectedRedirect), (308, "", .refused, .unexpectedRedirect),
             (400, "", .refused, .signInExpired), (400, "<html>", .refused, .signInExpired),
@@ -58,9 +69,10 @@ import Testing
             (499, "\u{0}", .refused, .malformedResponse),
             (408, "", .ambiguous, .serverUnavailable), (429, "", .refused, .throttled),
             (429, #"{"error":"invalid_grant"}"#, .refused, .throttled),
-            (500, "", .ambiguous, .serverUnavailable), (502, "<html>", .ambiguous, .serverUnavailable),
+            (500, "", .refused, .serverUnavailable), (502, "<html>", .ambiguous, .serverUnavailable),
             (503, #"{"error":"invalid_grant"}"#, .ambiguous, .serverUnavailable),
-            (599, "", .ambiguous, .serverUnavailable),
+            (504, "", .ambiguous, .serverUnavailable), (522, "", .ambiguous, .serverUnavailable),
+            (501, "", .refused, .serverUnavailable), (599, "", .refused, .serverUnavailable),
         ] as [(Int, String, Meaning, AuthenticationError.Code?)]
     )
     func means(status: Int, body: String, meaning: Meaning, code: AuthenticationError.Code?) {
@@ -68,6 +80,30 @@ import Testing
         #expect(found == meaning)
         #expect(error?.code == code)
         #expect(error?.retryAfter == nil)
+    }
+
+    /// A refusal of a code in other words than OAuth's is not answered by another sign-in, and its words are shown.
+    @Test(arguments: [
+        (
+            GrantType.authorizationCode, 400, #"{"errorSummary":"No client_id."}"#,
+            AuthenticationError.Code.configuration
+        ),
+        (.authorizationCode, 403, #"{"error":{"message":"No client_id."}}"#, .malformedResponse),
+        (.authorizationCode, 401, #"{"message":"No client_id."}"#, .configuration),
+        (.refreshToken, 400, #"{"message":"No client_id."}"#, .signInExpired),
+    ])
+    func quotesForeignWords(grant: GrantType, status: Int, body: String, code: AuthenticationError.Code) {
+        let outcome = EndpointOutcome<TokenResponse>(
+            HTTPResponse(status: .init(code: status)),
+            Array(body.utf8),
+            grant: grant,
+            now: Fixture.now,
+            context: Fixture.context
+        )
+        guard case .refused(let error) = outcome else { return #expect(Bool(false), "It is a refusal.") }
+        #expect(error.code == code)
+        #expect(error.serverError?.errorDescription == "No client_id." && error.serverError?.error == "http_\(status)")
+        #expect(error.message.contains("No client_id.") == (code == .configuration && status == 400))
     }
 
     /// RFC 9110 §10.2.3: seconds or a date. The request is repeated at the given time, not at once.
@@ -82,7 +118,7 @@ import Testing
         for status in [408, 429, 500, 503] {
             let (meaning, error) = answer(status, "", value)
             #expect(error?.retryAfter == seconds.map { .seconds($0) }, "\(status)")
-            #expect(meaning == (seconds == nil && status != 429 ? .ambiguous : .refused), "\(status)")
+            #expect(meaning == (seconds == nil && [408, 503].contains(status) ? .ambiguous : .refused), "\(status)")
         }
     }
 }
@@ -122,7 +158,10 @@ import Testing
     /// The answer, and whether it leaves open whether the server acted.
     @Test(
         arguments: [
-            (.answer(500, ""), true), (.answer(408, ""), true), (.answer(200, "<html>"), true),
+            (.answer(500, ""), false), (.answer(502, ""), true), (.answer(408, ""), true),
+            (.answer(200, "<html>"), false), (.answer(200, "{", ["Content-Length": "1"]), false),
+            (.answer(200, "{", ["Transfer-Encoding": "chunked"]), false), (.answer(200, "{\"a"), true),
+            (.answer(200, "\u{1}", ["Content-Encoding": "br"]), false),
             (.failure(.networkTimedOut), true),
             (.failure(.connectionFailed), true), (.oddity, true),
             (.answer(503, "", ["Retry-After": "5"]), false), (.answer(429, ""), false), (.answer(302, ""), false),

@@ -55,7 +55,7 @@ struct RefreshAnswerTests {
 
     static let unusable: [TestIdentityProvider.Fault] = [
         .changing("access_token", to: nil), .changing("access_token", to: "7"),
-        .changing("token_type", to: #""mac""#), .changing("expires_in", to: "-1"), .changing("scope", to: "true"),
+        .changing("token_type", to: #""mac""#), .changing("expires_in", to: "[]"), .changing("scope", to: "true"),
     ]
 
     @Test(arguments: unusable.indices)
@@ -79,7 +79,7 @@ struct RefreshAnswerTests {
         let (application, first) = try await setup.signedIn()
         setup.provider.failNext(
             .token,
-            with: .all(.changing("refresh_token", to: #""""#), .changing("expires_in", to: "-1"))
+            with: .all(.changing("refresh_token", to: #""""#), .changing("expires_in", to: "[]"))
         )
         try await expectUnchanged(setup, application, first.account, .malformedResponse)
         let next = try await application.acquireTokenSilently(scopes: ["api.read"], account: first.account)

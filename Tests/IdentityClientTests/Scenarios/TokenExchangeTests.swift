@@ -155,12 +155,12 @@ struct TokenExchangeTests {
         (.malformedResponse, "access_token", .changing("access_token", to: nil)),
         (.malformedResponse, "access_token", .changing("access_token", to: #""""#)),
         (.malformedResponse, "access_token", .changing("access_token", to: #""a\nb""#)),
-        (.malformedResponse, "JSON object", .repeating("access_token")),
+        (.malformedResponse, "twice", .repeating("access_token")),
         (.malformedResponse, "token_type", .changing("token_type", to: nil)),
         (.malformedResponse, "token_type", .changing("token_type", to: #""N_A""#)),
         (.malformedResponse, "token_type", .changing("token_type", to: #""DPoP""#)),
-        (.malformedResponse, "expires_in", .changing("expires_in", to: "-1")),
-        (.malformedResponse, "scope", .changing("scope", to: #"["a"]"#)),
+        (.malformedResponse, "expires_in", .changing("expires_in", to: "[]")),
+        (.malformedResponse, "scope", .changing("scope", to: #"[7]"#)),
         (
             .malformedResponse, "expires_in",
             .all(.changing("refresh_token", to: #""r""#), .changing("expires_in", to: "true"))

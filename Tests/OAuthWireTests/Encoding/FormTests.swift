@@ -27,6 +27,24 @@ import Testing
         #expect(throws: WireError.malformed("form: percent encoding")) { try FormURLEncoded.decode(source) }
     }
 
+    /// Of a browser's answer, what can be read is read.
+    @Test(arguments: [
+        ("code=a&x=%zz&state=s", ["code=a", "x=%zz", "state=s"]),
+        ("e=Acc%E8s+r%C3%A9&code=a", ["e=Acc\u{FFFD}s ré", "code=a"]),
+        ("code=%FF&state=s", ["state=s"]), ("c%6Fde=%FF&x", ["x="]), ("%FF=1&state=%", ["\u{FFFD}=1"]),
+        ("x=%4&y=%", ["x=%4", "y=%"]),
+        ("", []), ("code=a%2Bb&code=c", ["code=a+b", "code=c"]),
+    ])
+    func readsAnAnswerAsFarAsItCanBeRead(source: String, expected: [String]) throws {
+        #expect(lines(try FormURLEncoded.decodeAnswer(source, strict: ["code", "state"])) == expected)
+    }
+
+    @Test func limitsAnAnswer() {
+        for source in [String(repeating: "a&", count: 101), "a=" + String(repeating: "b", count: 65_536)] {
+            #expect(throws: WireError.self) { try FormURLEncoded.decodeAnswer(source, strict: []) }
+        }
+    }
+
     @Test func limitsLengthAndNumber() throws {
         #expect(try FormURLEncoded.decode("a=1&b=2", maximumItems: 2, maximumLength: 7).count == 2)
         #expect(throws: WireError.self) { try FormURLEncoded.decode("a=1&b=2&c", maximumItems: 2) }

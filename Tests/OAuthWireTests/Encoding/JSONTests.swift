@@ -75,6 +75,20 @@ import Testing
         }
     }
 
+    /// RFC 8259 §8.1.
+    @Test func readsAnAnswerWithAByteOrderMark() throws {
+        #expect(try JSONObject(received: Array("\u{FEFF}{\"a\":1}".utf8)) == json(#"{"a":1}"#))
+        for source in ["\u{FEFF}\u{FEFF}{}", "{\u{FEFF}}", " \u{FEFF}{}"] {
+            #expect(throws: JSONError.self) { try JSONObject(received: Array(source.utf8)) }
+        }
+    }
+
+    @Test func repairsTextOfAnAnswerOnlyIfAsked() throws {
+        let bytes = Array(#"{"a":"x"#.utf8) + [0xE9] + Array(#""}"#.utf8)
+        #expect(try JSONObject(received: bytes, repairsText: true).string("a") == "x\u{FFFD}")
+        #expect(throws: JSONError.self) { try JSONObject(received: bytes) }
+    }
+
     @Test func limitsTheDepth() throws {
         let deepest = #"{"a":"# + String(repeating: "[", count: 15) + String(repeating: "]", count: 15) + "}"
         #expect(try json(deepest).array("a")?.count == 1)

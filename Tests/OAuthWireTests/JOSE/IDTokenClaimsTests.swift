@@ -48,6 +48,27 @@ import Testing
         #expect(claims.raw.integer("x") == 1)
     }
 
+    /// B2C writes an array of addresses. An empty text names no person.
+    @Test(
+        arguments: [
+            (#""preferred_username":"p","upn":"u","emails":["m"],"email":"e""#, "p"),
+            (#""preferred_username":"","email":"e""#, "e"),
+            (#""upn":"u","emails":["m"]"#, "u"), (#""emails":["","m"],"email":"e""#, "m"),
+            (#""emails":[],"email":"e""#, "e"),
+            (#""emails":"m""#, nil), (#""email":"""#, nil), (#""name":"n""#, nil),
+        ] as [(String, String?)]
+    )
+    func namesThePerson(members: String, expected: String?) throws {
+        #expect(try IDTokenClaims(json(#"{"iss":"i","sub":"s","aud":"a","exp":1,\#(members)}"#)).username == expected)
+    }
+
+    @Test func saysThatASubjectIsANumber() {
+        let error = #expect(throws: WireError.self) {
+            try IDTokenClaims(json(#"{"iss":"i","sub":7,"aud":"a","exp":1}"#))
+        }
+        #expect(error?.description.contains("number") == true)
+    }
+
     /// UAA writes an object. No decision depends on it.
     @Test func acrMayBeAnything() throws {
         let claims = try IDTokenClaims(json(#"{"iss":"i","sub":"s","aud":"a","exp":1,"acr":{"values":["a"]}}"#))

@@ -55,6 +55,19 @@ import Testing
         #expect(try ErrorResponse(json(source)) == nil)
     }
 
+    @Test(
+        arguments: [
+            (#"{"errorCode":"E1","errorSummary":"A client_id\nmust be given."}"#, "A client_id must be given."),
+            (#"{"error":{"message":"Expired.","code":100}}"#, "Expired."),
+            (#"{"message":"\u001b[2JNo","error":401}"#, "[2JNo"),
+            (#"{"error_description":"x","message":"y"}"#, "x"), (#"{"detail":"z"}"#, "z"), (#"{"message":""}"#, nil),
+            (#"{"error":"x"}"#, nil), (#"{"message":7}"#, nil), ("{}", nil),
+        ] as [(String, String?)]
+    )
+    func findsTheWordsOfAForeignRefusal(source: String, expected: String?) throws {
+        #expect(try ErrorResponse.foreignWords(json(source)) == expected)
+    }
+
     @Test func textsAreOneLineWithoutControlCharactersAndCut() throws {
         let source =
             #"{"error":"a\u001b[31mb","error_description":"\u0007x\u202Ey\n\n\tz\u0085\#(String(repeating: "é", count: 2_000))"}"#

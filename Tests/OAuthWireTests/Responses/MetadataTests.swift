@@ -53,7 +53,7 @@ import Testing
             .malformed("verification_uri")
         ),
         (
-            #"{"device_code":"d","user_code":"u","verification_uri":"h","expires_in":1,"interval":-1}"#,
+            #"{"device_code":"d","user_code":"u","verification_uri":"h","expires_in":1,"interval":"soon"}"#,
             .wrongType("interval")
         ),
     ])

@@ -31,7 +31,7 @@ enum WrongAnswer {
         (.changing("access_token", to: #""two\r\nlines""#), .malformedResponse),
         (.changing("access_token", to: "7"), .malformedResponse),
         (.changing("token_type", to: #""mac""#), .malformedResponse),
-        (.changing("expires_in", to: "-1"), .malformedResponse),
+        (.changing("expires_in", to: "[]"), .malformedResponse),
         (.answer(status: 200), .malformedResponse),
         (.answer(status: 200, body: "[]"), .malformedResponse),
         (.refusal("invalid_client", status: 401), .clientNotRegistered),
