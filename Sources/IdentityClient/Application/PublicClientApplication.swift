@@ -28,7 +28,7 @@ public final class PublicClientApplication: Sendable {
     /// Creates an application object, without network or file access.
     ///
     /// - Throws: `AuthenticationError.Code.invalidArgument` when the client identifier is empty, longer than 1,024
-    ///   bytes or not printable ASCII, the client secret is empty or longer than 1,024 bytes, `requestTimeout` is not
+    ///   bytes or not printable ASCII, the client secret is longer than 1,024 bytes, `requestTimeout` is not
     ///   above 0 and at most 60 s, `expirationLeeway` or `clockTolerance` is negative, a broker is set and the
     ///   authority is not Entra ID's, or one of `extraTokenParameters` cannot be sent.
     public init(_ configuration: Configuration) throws {
@@ -40,11 +40,8 @@ public final class PublicClientApplication: Sendable {
                 "The client id is empty, or has other than printable ASCII characters."
             )
         }
-        if let secret = configuration.clientSecret?.rawValue, secret.isEmpty || secret.utf8.count > 1024 {
-            throw AuthenticationError(
-                .invalidArgument,
-                "The client secret is empty, or longer than 1,024 bytes. Leave it out for a client that has none."
-            )
+        if let secret = configuration.clientSecret?.rawValue, secret.utf8.count > 1024 {
+            throw AuthenticationError(.invalidArgument, "The client secret is longer than 1,024 bytes.")
         }
         guard configuration.requestTimeout > .zero, configuration.requestTimeout <= EndpointClient.maximumDeadline,
             configuration.expirationLeeway >= .zero, configuration.compatibility.clockTolerance >= .zero

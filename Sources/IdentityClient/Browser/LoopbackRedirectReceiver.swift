@@ -214,7 +214,8 @@ final class LoopbackRedirectListener: RedirectListener {
 
     func close() async {
         queue.close()
-        await queue.delivered(within: .seconds(1))
+        // A slow browser finds its page; a browser that is gone ends the wait, or never came for the page.
+        await queue.delivered(within: .seconds(5))
         server.close()
     }
 }

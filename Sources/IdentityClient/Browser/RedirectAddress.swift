@@ -13,7 +13,8 @@ package struct RedirectAddress {
         let address = redirect.prefix { $0 != "#" }
         base = Self.normalized(address.prefix { $0 != "?" })
         let query = address.drop { $0 != "?" }.dropFirst()
-        items = (try? FormURLEncoded.decode(String(query))) ?? []  // not readable: no answer
+        // Too long: no answer.
+        items = (try? FormURLEncoded.decodeAnswer(String(query), strict: AuthorizationResponse.strictParameters)) ?? []
     }
 
     /// The values of `state`.

@@ -104,8 +104,27 @@ enum RedirectRequest: Equatable {
             && parts.dropFirst().allSatisfy { !$0.hasPrefix("charset=") || $0 == "charset=utf-8" }
     }
 
-    /// The parameters as the query of a URL, in their order, duplicates included; `nil` unless they are UTF-8.
+    /// The parameters as the query of a URL, in their order, duplicates included; `nil` unless those that count as they
+    /// were sent are UTF-8. Others are repaired.
     private static func normalized(_ parameters: [UInt8]) -> String? {
+        var query: [String] = []
+        for part in parameters.split(separator: UInt8(ascii: "&"), omittingEmptySubsequences: false) {
+            if let plain = plain(Array(part)) {
+                query.append(plain)
+            } else {
+                let items = try? FormURLEncoded.decodeAnswer(
+                    String(decoding: part.map(escapedIfNeeded).joined(), as: UTF8.self),
+                    strict: AuthorizationResponse.strictParameters
+                )
+                guard let items, !items.isEmpty else { return nil }
+                query.append(FormURLEncoded.encode(items))
+            }
+        }
+        return query.joined(separator: "&")
+    }
+
+    /// A parameter, escaped where a URL needs it; `nil` unless it is UTF-8.
+    private static func plain(_ parameters: [UInt8]) -> String? {
         var decoded: [UInt8] = []
         var query = ""
         var index = 0
@@ -134,6 +153,9 @@ enum RedirectRequest: Equatable {
         default: "-._~!$&()*+,;=:@/?".utf8.contains(byte)
         }
     }
+
+    /// The byte, or its escape if a text could not have it.
+    private static func escapedIfNeeded(_ byte: UInt8) -> [UInt8] { byte < 0x80 ? [byte] : Array(escaped(byte).utf8) }
 
     private static func escaped(_ byte: UInt8) -> String {
         let digits = [UInt8(ascii: "%"), PercentEncoding.hexDigit(byte >> 4), PercentEncoding.hexDigit(byte & 0xF)]

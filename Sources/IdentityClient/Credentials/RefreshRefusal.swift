@@ -53,7 +53,7 @@ extension CachedRefreshToken {
         var result = self
         result.refusals.removeAll { $0.digest == digest }
         result.refusals = result.refusals.suffix(RefreshRefusal.most - 1)
-        let pause = min(RefreshRefusal.pause(after: before + 1), (end ?? .max) - now)
+        let pause = min(RefreshRefusal.pause(after: before + 1), end.map { $0 - now } ?? .max)
         result.refusals.append(RefreshRefusal(digest: digest, at: now, count: before + 1, pause: pause))
         return result
     }

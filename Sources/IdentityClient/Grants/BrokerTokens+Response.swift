@@ -5,7 +5,7 @@ import OAuthWire
 
 extension BrokerTokens {
     /// The longest lifetime of an access token that is believed. Entra ID's longest is 28 hours.
-    private static let longestLifetime: Int64 = 48 * 3600
+    private static let longestLifetime = 48.0 * 3600
     /// The lifetime of an access token whose own and whose broker's times are nonsense: the broker is asked again soon.
     private static let unknownLifetime: Int64 = 300
 
@@ -30,10 +30,11 @@ extension BrokerTokens {
     /// Deviation: Himmelblau has written nonsense. The claims of an access token are not for its client; its `exp` can
     /// only shorten what is believed.
     func lifetime(at now: Int64) -> Int64 {
-        let own = (try? JSONWebToken(compact: accessToken))?.claims.roundedDown("exp")
-        let told = expiresOn.map { Int64($0.timeIntervalSince1970) }
-        let possible = [own, told].compactMap(\.self).map { $0 - now }.filter { $0 > 0 && $0 <= Self.longestLifetime }
-        return possible.min() ?? Self.unknownLifetime
+        // Doubles, so that no time of theirs overflows.
+        let own = (try? JSONWebToken(compact: accessToken))?.claims.roundedDown("exp").map { Double($0) }
+        let possible = [own, expiresOn?.timeIntervalSince1970].compactMap(\.self).map { $0 - Double(now) }
+        let shortest = possible.filter { $0 >= 1 && $0 <= Self.longestLifetime }.min()
+        return shortest.map { Int64($0) } ?? Self.unknownLifetime
     }
 
     /// Checks that the access token is bound to the program's key. Brokers that do not know `popParams` ignore it, and

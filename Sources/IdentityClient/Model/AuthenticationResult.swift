@@ -63,6 +63,14 @@ public struct AuthenticationResult: Sendable {
     /// The requested scopes that were not granted.
     public var declinedScopes: Set<Scope> { parts.values.declinedScopes }
 
+    /// Whether the sign-in asked for a refresh token (`offline_access`) and got none, so that the person has to sign in again
+    /// when the access token expires. `false` for a token from the cache.
+    ///
+    /// Some providers give one only if the person is asked for consent: sign in with ``Prompt/consent``. Others must be told
+    /// to give one to this client.
+    /// - SeeAlso: [OpenID Connect Core §11](https://openid.net/specs/openid-connect-core-1_0.html#OfflineAccess)
+    public var lacksRefreshToken: Bool { parts.values.lacksRefreshToken }
+
     /// The account that the token belongs to.
     public var account: Account { parts.values.account }
 
@@ -167,6 +175,13 @@ public struct AuthenticationResult: Sendable {
         return AuthenticationResult(values)
     }
 
+    /// Returns the same result, of a sign-in that got no refresh token although it asked for one.
+    func lackingRefreshToken() -> AuthenticationResult {
+        var values = parts.values
+        values.lacksRefreshToken = true
+        return AuthenticationResult(values)
+    }
+
     /// Returns the same result with the further members of the answer, as JSON.
     func having(additionalMembers json: String) -> AuthenticationResult {
         var values = parts.values
@@ -203,6 +218,7 @@ extension AuthenticationResult {
         let isExtendedLifetimeToken: Bool
         var additionalMembers: String?
         var proof: TokenProof?
+        var lacksRefreshToken = false
     }
 }
 

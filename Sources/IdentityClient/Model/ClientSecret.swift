@@ -9,6 +9,9 @@
 /// `client_secret_basic` and no `client_secret_post`, otherwise in the form. If the server lets each client register
 /// one of the two, as Authelia does, register `client_secret_post`.
 ///
+/// An empty secret is for servers that want HTTP Basic of clients without a secret, with an empty password, as Reddit's. It
+/// goes to any server in this way.
+///
 /// ```swift
 /// configuration.clientSecret = ClientSecret(rawValue: secretOfTheDesktopClient)
 /// ```

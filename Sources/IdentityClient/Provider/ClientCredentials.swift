@@ -21,7 +21,9 @@ package struct ClientCredentials: Sendable {
     /// - SeeAlso: [RFC 6749 §2.3.1](https://www.rfc-editor.org/rfc/rfc6749#section-2.3.1)
     func shown(with form: [(String, String)], in place: Place) -> (form: [(String, String)], authorization: String?) {
         guard form.contains(where: { $0 == ("client_id", clientID) }) else { return (form, nil) }
-        guard place == .header else { return (form + [("client_secret", secret.rawValue)], nil) }
+        guard place == .header || secret.rawValue.isEmpty else {
+            return (form + [("client_secret", secret.rawValue)], nil)
+        }
         // If the client is named in both, Okta sees two credentials. In a pushed authorization request, the client
         // identifier is a parameter (RFC 9126 §2.1).
         let isPushed = form.contains { $0.0 == "response_type" }

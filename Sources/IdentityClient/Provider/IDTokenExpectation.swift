@@ -62,10 +62,13 @@ package struct IDTokenExpectation: Sendable {
     /// they are accepted if the token was issued to this client (`azp`).
     private func checkAudience(_ claims: IDTokenClaims) throws {
         let isOurs = { (text: String) in WireText.areSame(text, clientID) }
-        guard claims.audience.contains(where: isOurs), claims.audience.count == 1 || claims.azp != nil,
-            claims.azp.map(isOurs) ?? true
-        else {
+        guard claims.audience.contains(where: isOurs), claims.azp.map(isOurs) ?? true else {
             throw Self.refused("it is meant for another client (aud, azp)")
+        }
+        guard claims.audience.allSatisfy(isOurs) || claims.azp != nil else {
+            throw Self.refused(
+                "it is meant for several audiences, and does not say that it was issued to this client (aud, azp)"
+            )
         }
     }
 

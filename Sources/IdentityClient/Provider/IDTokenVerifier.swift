@@ -21,6 +21,14 @@ struct IDTokenVerifier: Sendable {
         context: RequestContext,
         willFetch: @Sendable () async -> Void = {}
     ) async throws -> IDTokenClaims {
+        guard !JSONWebToken.isEncrypted(compact) else {
+            throw IDTokenExpectation.refused(
+                """
+                it is encrypted (JWE), and this client has no key to decrypt it. At the provider, turn the encryption of ID \
+                tokens off for this client
+                """
+            )
+        }
         let token: JSONWebToken
         let claims: IDTokenClaims
         do {

@@ -105,7 +105,19 @@ struct AuthorizationCodeFlow: Sendable {
             guard request.isAnsweredByForm, let decoded = PercentEncoding.decode(issuer) else { return false }
             return WireText.areSame(decoded, expected)
         }
-        guard response.issuer.map(names) ?? mayBeMissing else { throw issuerMismatch() }
+        guard let issuer = response.issuer else {
+            guard !mayBeMissing else { return }
+            throw AuthenticationError(
+                .issuerMismatch,
+                """
+                The answer does not name its provider (iss), although the provider announces that its answers do \
+                (authorization_response_iss_parameter_supported), so it may be another provider's. Nothing was sent. Ask the \
+                provider's administrator to correct one of the two.
+                """,
+                correlationID: context.correlationID
+            )
+        }
+        guard names(issuer) else { throw issuerMismatch() }
     }
 
     private func issuerMismatch() -> AuthenticationError {

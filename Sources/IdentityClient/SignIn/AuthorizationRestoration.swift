@@ -160,7 +160,13 @@ private struct Members {
     mutating func strings(_ name: String) throws -> [String] { try needed(name, object.strings) }
     mutating func integer(_ name: String) throws -> Int { try needed(name, object.integer) }
     mutating func bool(_ name: String) throws -> Bool { try needed(name, object.bool) }
-    mutating func date(_ name: String) throws -> Date { Date(timeIntervalSince1970: Double(try integer(name))) }
+
+    /// Limited to the year 9999, so that no sum of times can overflow.
+    mutating func date(_ name: String) throws -> Date {
+        let seconds = try integer(name)
+        guard (0...253_402_300_799).contains(seconds) else { throw Self.damaged }
+        return Date(timeIntervalSince1970: Double(seconds))
+    }
 
     mutating func optionalDate(_ name: String) throws -> Date? {
         object[name] == nil ? nil : try date(name)
@@ -192,7 +198,7 @@ private struct Members {
             codeChallenge: proofKey.challenge
         )
         message.nonce = optionalString("nonce")
-        message.maxAge = object["maxAge"] == nil ? nil : try integer("maxAge")
+        message.maxAge = object["maxAge"] == nil ? nil : min(max(0, try integer("maxAge")), JSONObject.maximumDuration)
         message.claims = optionalString("claims")
         message.responseMode =
             try bool("isAnsweredByForm") ? ResponseMode.formPost.rawValue : ResponseMode.query.rawValue

@@ -77,7 +77,8 @@ struct SignInCommit: Sendable {
                 correlationID: context.correlationID
             )
         }
-        return result.proven(by: proof)
+        let lacksRefreshToken = source != .broker && response.refreshToken == nil && asked.contains("offline_access")
+        return (lacksRefreshToken ? result.lackingRefreshToken() : result).proven(by: proof)
     }
 
     /// Stores the tokens, or revokes the refresh token: it does not stay valid without a record that has it.

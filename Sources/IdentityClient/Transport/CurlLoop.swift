@@ -95,6 +95,8 @@ extension CurlLoop {
             unsafe ccurl_transfer_set_proxy(pointer, proxy.text)
         } else if SystemCall.hasRaisedRights {
             unsafe ccurl_transfer_set_proxy(pointer, "")
+        } else if let proxy = CurlSettings.trimmedProxy() {
+            unsafe ccurl_transfer_set_proxy(pointer, proxy)
         }
         for line in request.fieldLines { unsafe ccurl_transfer_add_field(pointer, line) }
         if let body = request.body {

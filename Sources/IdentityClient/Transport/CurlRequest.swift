@@ -124,6 +124,17 @@ struct CurlSettings: Sendable {
     /// A newer libcurl is used as if it were this one (`0xXXYYZZ`).
     var newestLibraryVersion = UInt32.max
 
+    /// The environment's proxy without the white space around it, which libcurl would take for a part of the address; `nil`
+    /// to leave the environment to libcurl.
+    static func trimmedProxy(_ variable: (String) -> String? = SystemCall.environment) -> String? {
+        let names = ["https_proxy", "HTTPS_PROXY", "all_proxy", "ALL_PROXY"]  // in libcurl's order
+        guard let given = names.lazy.compactMap(variable).first else { return nil }
+        let isSpace = { (byte: UInt8) in byte == 0x20 || (0x09...0x0D).contains(byte) }
+        var text = given.utf8.drop(while: isSpace)
+        while let last = text.last, isSpace(last) { text.removeLast() }
+        return text.count == given.utf8.count ? nil : String(Substring(text))
+    }
+
     /// The same in libcurl's unit, seconds.
     var stallSeconds: Int { max(1, (stallMilliseconds + 999) / 1000) }
 }

@@ -70,14 +70,20 @@ package struct JSONWebKey: Sendable {
         return (try? _RSA.Signing.PublicKey(n: Array(significant), e: exponent)).map { .rsa($0) }
     }
 
-    /// The coordinates have their full length, RFC 7518 §6.2.1.2; the cryptographic library checks that the point is on
-    /// the curve.
+    /// The cryptographic library checks that the point is on the curve.
+    ///
+    /// Deviation: the coordinates must have their full length (RFC 7518 §6.2.1.2), but Keycloak has left zeros at their
+    /// beginning out, and oxAuth has put one more there.
     private static func ellipticCurve(_ curve: String, x: [UInt8], y: [UInt8]) -> Material? {
-        let point = [0x04] + x + y
-        switch (curve, x.count, y.count) {
-        case ("P-256", 32, 32): return (try? P256.Signing.PublicKey(x963Representation: point)).map { .p256($0) }
-        case ("P-384", 48, 48): return (try? P384.Signing.PublicKey(x963Representation: point)).map { .p384($0) }
-        case ("P-521", 66, 66): return (try? P521.Signing.PublicKey(x963Representation: point)).map { .p521($0) }
+        func point(_ length: Int) -> [UInt8]? {
+            let numbers = [x, y].map { $0.drop { $0 == 0 } }
+            guard !x.isEmpty, !y.isEmpty, numbers.allSatisfy({ $0.count <= length }) else { return nil }
+            return numbers.reduce([0x04]) { $0 + [UInt8](repeating: 0, count: length - $1.count) + $1 }
+        }
+        switch curve {
+        case "P-256": return point(32).flatMap { try? P256.Signing.PublicKey(x963Representation: $0) }.map { .p256($0) }
+        case "P-384": return point(48).flatMap { try? P384.Signing.PublicKey(x963Representation: $0) }.map { .p384($0) }
+        case "P-521": return point(66).flatMap { try? P521.Signing.PublicKey(x963Representation: $0) }.map { .p521($0) }
         default: return nil
         }
     }

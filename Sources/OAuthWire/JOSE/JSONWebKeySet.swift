@@ -23,22 +23,23 @@ package struct JSONWebKeySet: Sendable {
 
     /// Checks that one of the keys signed `token`.
     ///
-    /// If the token has a key id, only keys with that id are tried, otherwise all keys that fit the algorithm.
+    /// If the token has a key id, keys with another id are not tried. A key need not have an id (RFC 7517 §4.5).
     /// - Returns: The algorithm of the signature.
     /// - Throws: `SignatureError`.
     @discardableResult
     package func verify(_ token: JSONWebToken) throws(SignatureError) -> SignatureAlgorithm {
         guard let algorithm = token.signatureAlgorithm else { throw .algorithmNotAllowed }
-        let named =
-            token.keyID.map { wanted in
-                keys.filter { key in key.keyID.map { WireText.areSame($0, wanted) } == true }
-            } ?? keys
-        guard !named.isEmpty else { throw .unknownKey }
-        let fitting = named.filter { $0.fits(algorithm) }
-        guard !fitting.isEmpty else { throw token.keyID == nil ? .unknownKey : .keyMismatch }
-        guard fitting.contains(where: { $0.verifies(token.signature, of: token.signingInput, with: algorithm) }) else {
-            throw .badSignature
+        let named = keys.filter { key in
+            token.keyID.flatMap { wanted in key.keyID.map { WireText.areSame($0, wanted) } } ?? true
         }
-        return algorithm
+        let fitting = named.filter { $0.fits(algorithm) }
+        if fitting.contains(where: { $0.verifies(token.signature, of: token.signingInput, with: algorithm) }) {
+            return algorithm
+        }
+        // Of keys without an id, another one may have signed a token that names its key.
+        guard token.keyID == nil ? !fitting.isEmpty : named.contains(where: { $0.keyID != nil }) else {
+            throw .unknownKey
+        }
+        throw fitting.contains { token.keyID == nil || $0.keyID != nil } ? .badSignature : .keyMismatch
     }
 }

@@ -12,6 +12,9 @@ package struct AuthorizationResponse: Sendable {
         case error(ErrorResponse)
     }
 
+    /// The parameters that count only as they were sent. Others may be repaired.
+    package static let strictParameters: Set<String> = ["code", "error", "iss", "state"]
+
     package var state: String?
     /// `iss`: the answering server.
     package var issuer: String?

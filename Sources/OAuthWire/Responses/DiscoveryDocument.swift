@@ -25,7 +25,7 @@ package struct DiscoveryDocument: Sendable {
     package let grantTypesSupported: [String]?
     /// `id_token_signing_alg_values_supported`; `nil` if it is absent or not an array of texts.
     package let idTokenSigningAlgorithms: [String]?
-    /// Empty if the member is absent or not an array of texts.
+    /// Empty if the member is not an array of texts. If it is absent, its default counts: `client_secret_basic`.
     package let tokenEndpointAuthMethodsSupported: [String]
     /// Whether answers through the browser carry `iss`; `false` if the server does not say.
     package let authorizationResponseIssParameterSupported: Bool
@@ -50,7 +50,9 @@ package struct DiscoveryDocument: Sendable {
         scopesSupported = try json.optionalStrings("scopes_supported")
         grantTypesSupported = json.strings("grant_types_supported")
         idTokenSigningAlgorithms = json.strings("id_token_signing_alg_values_supported")
-        tokenEndpointAuthMethodsSupported = json.strings("token_endpoint_auth_methods_supported") ?? []
+        tokenEndpointAuthMethodsSupported =
+            json["token_endpoint_auth_methods_supported"] == nil
+            ? ["client_secret_basic"] : json.strings("token_endpoint_auth_methods_supported") ?? []
         authorizationResponseIssParameterSupported =
             try json.optionalBool("authorization_response_iss_parameter_supported") ?? false
         requirePushedAuthorizationRequests = try json.optionalBool("require_pushed_authorization_requests") ?? false

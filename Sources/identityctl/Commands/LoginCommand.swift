@@ -156,6 +156,16 @@ struct LoginCommand: ToolCommand {
         try await application.check(result.account, is: wanted)
         let declined = result.declinedScopes.map(\.rawValue.printable).sorted()
         if !declined.isEmpty { session.console.line("Warning: not granted: \(declined.joined(separator: ", "))") }
+        if result.lacksRefreshToken {
+            session.console.line(
+                """
+                Warning: the provider gave no refresh token, so you have to sign in again in \
+                \(Duration.seconds(result.expiresOn.timeIntervalSinceNow).clockText). Some providers give one only when they ask for consent \
+                (--prompt consent, in a profile prompt = consent); others must be told to at the client's registration \
+                (offline_access).
+                """
+            )
+        }
         session.console.line(
             application.configuration.authority.issuesIDTokens
                 ? "Signed in as \(result.account.shortLabel)."

@@ -104,6 +104,9 @@ struct PastedAddress {
                 isTrimmed = false
             }
         }
+        // Some browsers copy the address without `http://`, which only loopback hosts may have.
+        let start = text.prefix { $0 != "/" && $0 != "?" }
+        if WebAddress("http://\(start)") != nil { text = "http://" + text }
         guard text.contains("?"), text.contains(":"), text.utf8.areVisible,
             let url = URL(string: String(text)), url.scheme != nil
         else { throw Unusable.noAddress }

@@ -5,11 +5,11 @@ import OAuthWire
 
 /// The results and errors as text for people.
 enum PlainReport {
-    /// Returns one line for each account: the username, the ID, the environment, and `default` for the default account.
+    /// Returns one line for each account: the username or else the name, the ID, the environment, and `default` for the default account.
     /// Tabs separate them, or columns for a person.
     static func accounts(_ accounts: [Account], default chosen: Account? = nil, inColumns: Bool) -> String {
         let rows = accounts.map {
-            [($0.username ?? "-").printable, $0.id.rawValue.printable, $0.environment.printable]
+            [($0.username ?? $0.displayName ?? "-").printable, $0.id.rawValue.printable, $0.environment.printable]
                 + ($0.id == chosen?.id ? ["default"] : [])
         }
         let widths = (0..<2).map { column in rows.map { $0[column].count }.max() ?? 0 }

@@ -172,6 +172,19 @@ struct Preset: Sendable {
             ]
         ),
         Preset(
+            "reddit",
+            "Reddit",
+            "at https://www.reddit.com/prefs/apps make an app of the type 'installed app' with the redirect URI "
+                + "http://127.0.0.1:8400/; it has no secret",
+            [
+                ("authorization-endpoint", "https://www.reddit.com/api/v1/authorize"),
+                ("token-endpoint", "https://www.reddit.com/api/v1/access_token"),
+                ("revocation-endpoint", "https://www.reddit.com/api/v1/revoke_token"),
+                ("client-secret", ""), ("parameter", "duration=permanent"),
+                ("redirect-uri", fixedLoopback), ("scope", "identity"),
+            ]
+        ),
+        Preset(
             "yahoo",
             "Yahoo Mail, for IMAP and SMTP",
             "at https://developer.yahoo.com/apps/create/ make an app with the redirect URI https://localhost/, whose address "

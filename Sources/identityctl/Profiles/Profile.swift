@@ -104,7 +104,7 @@ struct Profile: Sendable {
         guard names.contains(name) else {
             throw error("'\(name.printable)' is not an option that a profile can have.", number, path)
         }
-        guard !value.isEmpty || name == "default-scopes" else {
+        guard !value.isEmpty || ["client-secret", "default-scopes"].contains(name) else {
             throw error("the value of '\(name)' is empty.", number, path)
         }
         return Line(number: number, name: name, value: value)

@@ -115,7 +115,8 @@ extension AgentRequest.Token {
         guard let token = answer.string("access_token"), let end = answer.integer("expires_at"),
             let wanted = wantsIDToken ? answer.string("id_token") : token
         else { throw AuthenticationError.agent("unavailable", "The agent's answer has no token.") }
-        let wantedEnd = wantsIDToken ? answer.integer("id_token_expires_at") ?? end : end
+        // To the year 9999, because the agent may be another computer's.
+        let wantedEnd = min(max(0, wantsIDToken ? answer.integer("id_token_expires_at") ?? end : end), 253_402_300_799)
         return SourcedToken(
             text: wanted,
             expiresOn: Date(timeIntervalSince1970: Double(wantedEnd)),
@@ -128,9 +129,7 @@ extension Console {
     /// Warns of a token that is good for a shorter time than wanted.
     func warn(ofShortLife left: Duration, below wanted: Duration) {
         guard left > .zero else {
-            return line(
-                "Warning: the token expired \(-left.components.seconds) s ago, and no new one could be had. An API may refuse it."
-            )
+            return line("Warning: the token expired \(-left.components.seconds) s ago. An API may refuse it.")
         }
         guard left < wanted else { return }
         line("Warning: the token is good for \(left.components.seconds) s only. No longer one could be had.")

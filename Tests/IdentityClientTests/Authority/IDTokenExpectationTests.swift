@@ -37,7 +37,7 @@ import Testing
     @Test(
         arguments: [
             [], [("aud", #"["client"]"#)], [("aud", #"["client","other"]"#), ("azp", #""client""#)],
-            [("azp", #""client""#)],
+            [("azp", #""client""#)], [("aud", #"["client","client"]"#)],
             [("exp", "\(now + 3600).75")], [("iat", "\(now).5")], [("exp", "\(now - 299)")], [("iat", "\(now + 300)")],
             [("nbf", "\(now + 300)")], [("auth_time", "0")], [("nbf", "1.0e9")],
             [("exp", "1e30")],
@@ -52,10 +52,9 @@ import Testing
             ([("iss", #""https://other""#)], "iss"), ([("iss", #""https://h/""#)], "iss"),
             ([("iss", #""https://H""#)], "iss"),
             ([("aud", #""other""#)], "aud"), ([("aud", #"["other"]"#)], "aud"),
-            ([("aud", #"["client","other"]"#)], "aud"),
+            ([("aud", #"["client","other"]"#)], "several audiences"),
             ([("aud", #"["other"]"#), ("azp", #""client""#)], "aud"), ([("azp", #""other""#)], "azp"),
             ([("aud", #"["client","other"]"#), ("azp", #""other""#)], "azp"),
-            ([("aud", #"["client","client"]"#)], "aud"),
             ([("aud", #""Client""#)], "aud"),
             ([("exp", "\(now - 300)")], "exp"), ([("exp", "0")], "exp"),
             ([("iat", nil)], "iat"), ([("iat", "1e30")], "iat"),

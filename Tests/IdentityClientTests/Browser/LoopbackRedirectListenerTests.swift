@@ -98,7 +98,7 @@ import Testing
         #expect(shortest < .milliseconds(100))
     }
 
-    @Test func waitsASecondForThePageToBeFetched() async throws {
+    @Test func waitsSomeSecondsForThePageToBeFetched() async throws {
         let (listener, port) = try await start()
         let browser = try redirect(port)
         let redirect = try await listener.receive()
@@ -107,7 +107,7 @@ import Testing
         let started = ContinuousClock.now
         await listener.close()
         let waited = ContinuousClock.now - started
-        #expect(waited >= .milliseconds(900) && waited < .seconds(10))
+        #expect(waited >= .seconds(4) && waited < .seconds(30))
         #expect(throws: RawConnection.Failure.self) { try RawConnection(port: port) }
     }
 

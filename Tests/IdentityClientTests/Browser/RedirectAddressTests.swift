@@ -23,7 +23,8 @@ import Testing
     @Test(
         arguments: [
             ("a:/cb?state=1&code=2", ["1"]), ("a:/cb?state=1&state=2#?state=3", ["1", "2"]), ("a:/cb#?state=1", []),
-            ("a:/cb#x?y&state=1", []), ("a:/cb", []), ("a:/cb?state=%FF", []), ("a:/cb?x=%3Fstate=1?state=2", []),
+            ("a:/cb#x?y&state=1", []), ("a:/cb", []), ("a:/cb?state=%FF", []), ("a:/cb?x=%zz&y=%FF&state=1", ["1"]),
+            ("a:/cb?x=%3Fstate=1?state=2", []),
         ] as [(String, [String])]
     )
     func stateStandsInTheQueryAlone(_ redirect: String, _ states: [String]) {

@@ -112,6 +112,28 @@ import Testing
         }
     }
 
+    /// A value that cannot be read is its own parameter's fault, unless the answer depends on it.
+    @Test(
+        arguments: [
+            ("code=a&state=b&x=%zz", "code=a&state=b&x=%25zz"),
+            (
+                "error=access_denied&error_description=Acc%E8s+refus%E9&state=b",
+                "error=access_denied&error_description=Acc%EF%BF%BDs%20refus%EF%BF%BD&state=b"
+            ),
+            ("code=a%2Bb+c&state=b", "code=a%2Bb+c&state=b"),
+            ("code=a&state=%FF", nil), ("code=%zz&state=b", nil), ("error=%FF&state=b", nil), ("code=a&iss=%E8", nil),
+        ] as [(String, String?)]
+    )
+    func repairsWhatDoesNotMatter(_ query: String, _ expected: String?) throws {
+        let request = LoopbackRequest(method: "GET", target: "/?\(query)", headers: ["Host": "localhost:4711"])
+        let decision = try decide(request, .query)
+        guard let expected else {
+            #expect(decision == .refused(status: 400))
+            return
+        }
+        #expect(try decision == .redirect(#require(URL(string: "http://localhost:4711?\(expected)")), .query))
+    }
+
     @Test func takesNoFormInPlaceOfTheQuery() throws {
         #expect(try decide(posted("code=a&state=b", to: "/"), .query) == .refused(status: 405))
     }

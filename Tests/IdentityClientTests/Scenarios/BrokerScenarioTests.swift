@@ -254,7 +254,8 @@ struct BrokerScenarioTests {
         arguments: [
             (1_700_003_600, nil, 3600), (1_700_003_600, 1_700_001_000, 1000), (3_600, 1_700_001_000, 1000),
             (1_700_003_600_000, nil, 300), (1_699_999_999, nil, 300), (nil, nil, 300),
-            (1_700_000_100, 1_700_900_000, 100),
+            (1_700_000_100, 1_700_900_000, 100), (nil, .min, 300), (nil, .max, 300), (.min, nil, 300),
+            (.max, .min, 300),
         ] as [(Int?, Int?, Int64)]
     )
     func believesOnlyALifetimeThatCanBe(told: Int?, own: Int?, lifetime: Int64) {

@@ -21,7 +21,8 @@ struct ClientSecretScenarioTests {
     static let published: [(String?, Bool)] = [
         (#"["client_secret_basic"]"#, true), (#"["none","client_secret_basic"]"#, true),
         (#"["client_secret_basic","client_secret_post"]"#, false), (#"["client_secret_post"]"#, false), ("[]", false),
-        ("7", false), (nil, false),
+        // The member's default (OpenID Connect Discovery §3).
+        ("7", false), (nil, true),
     ]
 
     @Test(arguments: published)
@@ -68,10 +69,19 @@ struct ClientSecretScenarioTests {
         #expect(error?.code == .clientNotRegistered, "\(String(describing: error))")
     }
 
-    @Test(arguments: ["", String(repeating: "x", count: 1025)])
-    func refusesWhatIsNone(_ secret: String) throws {
+    /// Reddit's public clients: HTTP Basic with an empty password, whatever the server publishes.
+    @Test func anEmptySecretIsAnEmptyPassword() async throws {
+        let setup = try TestSetup()
+        let application = try setup.application { $0.clientSecret = "" }
+        _ = try? await application.acquireTokenInteractively(scopes: ["api.read"])
+        let request = try #require(setup.provider.requests.last { $0.endpoint == .token })
+        #expect(request.header("Authorization") == "Basic dGVzdC1jbGllbnQ6")  // `test-client:`
+        #expect(request["client_id"] == nil && request["client_secret"] == nil)
+    }
+
+    @Test func refusesWhatIsNone() throws {
         let error = #expect(throws: AuthenticationError.self) {
-            try setup().application { $0.clientSecret = ClientSecret(rawValue: secret) }
+            try setup().application { $0.clientSecret = ClientSecret(rawValue: String(repeating: "x", count: 1025)) }
         }
         #expect(error?.code == .invalidArgument)
     }

@@ -72,11 +72,138 @@ struct ProviderDeviationTests {
         #expect(try await setup.signedIn { $0.authority = plain }.1.tokenType == "Bearer")
     }
 
-    @Test func refusesScopesInAnArray() async throws {
+    @Test func readsScopesInAnArray() async throws {
         let setup = try TestSetup()
         setup.provider.failNext(.token, with: .changing("scope", to: #"["api.read","openid"]"#))
-        let error = try await expectError(.malformedResponse) { try await setup.signedIn() }
-        #expect(error.message.contains("scope"))
+        #expect(try await setup.signedIn().1.scopes == ["api.read", "openid"])
+    }
+
+    private static func plain() throws -> Authority {
+        try .oauth2(
+            .init(authorization: "https://login.example.test/authorize", token: "https://login.example.test/token")
+        )
+    }
+
+    /// Apigee and Slack, used as plain OAuth 2.0 servers.
+    @Test(arguments: [("BearerToken", true), ("bot", true), ("User", true), ("mac", false), ("DPoP", false)])
+    func readsOtherNamesOfBearerTokens(_ type: String, _ isAccepted: Bool) async throws {
+        let setup = try TestSetup()
+        setup.provider.failAlways(.token, with: .changing("token_type", to: "\"\(type)\""))
+        try await expectError(.malformedResponse) { try await setup.signedIn() }
+        let plain = try Self.plain()
+        let result = try? await setup.signedIn { $0.authority = plain }.1
+        #expect(result?.tokenType == (isAccepted ? "Bearer" : nil))
+    }
+
+    /// VK and others write this for a token that does not expire.
+    @Test(arguments: ["0", "-1", #""0""#], [false, true])
+    func aLifetimeOfNothingIsNotStated(_ json: String, _ hasRefreshToken: Bool) async throws {
+        let setup = try TestSetup { $0.issuesRefreshTokens = hasRefreshToken }
+        setup.provider.failAlways(.token, with: .changing("expires_in", to: json))
+        let plain = try Self.plain()
+        let scopes: Set<Scope> = hasRefreshToken ? ["api.read", .offlineAccess] : ["api.read"]
+        let (application, first) = try await setup.signedIn(scopes: scopes) { $0.authority = plain }
+        let seconds = hasRefreshToken ? 3600.0 : 315_360_000
+        #expect(first.expiresOn == setup.clock.now.addingTimeInterval(seconds))
+        let next = try await application.acquireTokenSilently(scopes: ["api.read"], account: first.account)
+        #expect(next.source == .cache)
+    }
+
+    /// The scope that is asked for, the answer's, and whether it is granted, at Entra ID.
+    @Test(
+        arguments: [
+            ("https://api/user_impersonation", "user_impersonation", true),
+            ("User.Read", "https://graph/User.Read", true),
+            ("https://graph/User.Read", "profile user.read", true),
+            ("https://arm//.default", "https://arm/.default", true),
+            ("https://graph/.default", "openid https://graph/User.Read https://graph/Mail.Read", true),
+            ("https://graph/.default", "User.Read", true), ("https://api/Read", "https://api/Read/", true),
+            ("11111111-0000-4000-8000-000000000001", "/", true),
+            ("https://graph/User.Read", "https://other/User.Read", false),
+            ("https://graph/User.Read", "Mail.Read", false),
+            ("https://graph/.default", "https://other/User.Read", false), ("User.Read", "/", false),
+            ("User.Read", "openid", false),
+        ]
+    )
+    func readsGrantedScopesInAnotherSpelling(asked: String, granted: String, isGranted: Bool) async throws {
+        let setup = try TestSetup(.entra)
+        setup.provider.failAlways(.token, with: .changing("scope", to: "\"\(granted)\""))
+        let scope = Scope(rawValue: asked)
+        guard isGranted else {
+            try await expectError(.scopesDeclined) { try await setup.signedIn(scopes: [scope]) }
+            return
+        }
+        let (application, first) = try await setup.signedIn(scopes: [scope])
+        #expect(first.declinedScopes.isEmpty)
+        let hit = try await application.acquireTokenSilently(scopes: [scope], account: first.account)
+        #expect(hit.source == .cache && hit.declinedScopes.isEmpty)
+    }
+
+    /// A token is for one API: a name that two of the requested scopes have does not tell which of them was granted.
+    @Test func aShortNameOfTwoScopesGrantsNone() async throws {
+        let setup = try TestSetup(.entra)
+        setup.provider.failAlways(.token, with: .changing("scope", to: #""Read""#))
+        try await expectError(.scopesDeclined) {
+            try await setup.signedIn(scopes: ["https://a/Read", "https://b/Read"])
+        }
+    }
+
+    @Test func spellingCountsElsewhere() async throws {
+        let setup = try TestSetup()
+        setup.provider.failAlways(.token, with: .changing("scope", to: #""read openid""#))
+        try await expectError(.scopesDeclined) { try await setup.signedIn(scopes: ["https://api/read"]) }
+    }
+
+    /// GitHub leaves out what a wider scope contains.
+    @Test(arguments: [("user:email", true), ("users:email", false), ("email", false), ("User:email", false)])
+    func aWiderScopeGrantsANarrowerOne(asked: String, isGranted: Bool) async throws {
+        let setup = try TestSetup()
+        setup.provider.failAlways(.token, with: .changing("scope", to: #""user,gist""#))
+        let plain = try Self.plain()
+        let result = try? await setup.signedIn(scopes: [Scope(rawValue: asked)]) { $0.authority = plain }.1
+        #expect((result != nil) == isGranted && result?.declinedScopes.isEmpty != false)
+    }
+
+    @Test func saysThatAnIDTokenIsEncrypted() async throws {
+        let setup = try TestSetup()
+        setup.provider.failNext(.token, with: .changing("id_token", to: #""e30.AA.AA.AA.AA""#))
+        let error = try await expectError(.invalidIDToken) { try await setup.signedIn() }
+        #expect(error.message.contains("encrypted"))
+    }
+
+    /// Some providers give a refresh token only with consent (OpenID Connect Core §11).
+    @Test(arguments: [false, true])
+    func saysThatNoRefreshTokenCame(_ issuesRefreshTokens: Bool) async throws {
+        let setup = try TestSetup { $0.issuesRefreshTokens = issuesRefreshTokens }
+        let (application, first) = try await setup.signedIn()
+        #expect(first.lacksRefreshToken == !issuesRefreshTokens)
+        let hit = try await application.acquireTokenSilently(scopes: ["api.read"], account: first.account)
+        #expect(hit.source == .cache && !hit.lacksRefreshToken)
+        let unasked = try await setup.signedIn { $0.compatibility.defaultScopes = ["openid"] }.1
+        #expect(!unasked.lacksRefreshToken)
+    }
+
+    /// A document that carries no secret may have moved within the origin.
+    @Test(arguments: [TestIdentityProvider.Endpoint.discovery, .keys], [301, 302, 303, 307, 308])
+    func followsARedirectWithinTheOrigin(_ endpoint: TestIdentityProvider.Endpoint, _ status: Int) async throws {
+        let setup = try TestSetup()
+        let path = endpoint == .keys ? "/keys" : "/.well-known/openid-configuration"
+        setup.provider.failNext(endpoint, with: .redirect(to: "\(path)?again", status: status))
+        #expect(try await setup.signedIn().1.source == .identityProvider)
+        #expect(setup.provider.count(of: endpoint) == 2)
+    }
+
+    @Test(arguments: [
+        ("https://evil.example.test/x", 1), ("http://login.example.test/x", 1), ("https://login.example.test:444/x", 1),
+        ("//evil.example.test/x", 1), ("/.well-known/openid-configuration", 4),
+    ])
+    func followsNoOtherRedirect(_ target: String, _ requests: Int) async throws {
+        let setup = try TestSetup()
+        setup.provider.failAlways(.discovery, with: .redirect(to: target))
+        let error = try await expectError(.unexpectedRedirect) { try await setup.signedIn() }
+        #expect(error.message.contains(target.drop { $0 == "/" }.split(separator: "?")[0]))
+        #expect(setup.provider.count(of: .discovery) == requests)
+        #expect(setup.transport.requests.allSatisfy { $0.authority == "login.example.test" })
     }
 
     @Test(arguments: [TestIdentityProvider.Profile.entra, .b2c])

@@ -46,7 +46,10 @@ struct RefusedRedirectTests {
         let setup = try TestSetup { $0.forgetsResponseMode = isQuery }
         setup.browser.redirectFaults = [.changing("iss", to: issuer)]
         let application = try setup.application()
-        try await expectError(.issuerMismatch) { try await application.acquireTokenInteractively(scopes: ["api.read"]) }
+        let error = try await expectError(.issuerMismatch) {
+            try await application.acquireTokenInteractively(scopes: ["api.read"])
+        }
+        #expect(error.message.contains("does not name its provider") == (issuer == nil))
         #expect(setup.provider.count(of: .token) == 0)
         #expect(try await setup.storedCredentials(of: application).isEmpty)
         #expect(try await setup.browser.finalPage().status == 400)

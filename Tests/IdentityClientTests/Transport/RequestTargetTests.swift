@@ -6,6 +6,18 @@ import Testing
 @testable import IdentityClient
 
 @Suite struct RequestTargetTests {
+    /// libcurl takes white space for a part of the address.
+    @Test(
+        arguments: [
+            (["https_proxy": "http://p:1 "], "http://p:1"), (["HTTPS_PROXY": "\t http://p:1\n"], "http://p:1"),
+            (["all_proxy": " http://p:1", "ALL_PROXY": "http://q:1"], "http://p:1"),
+            (["https_proxy": "http://p:1", "all_proxy": "http://q:1 "], nil), (["https_proxy": " "], ""), ([:], nil),
+        ] as [([String: String], String?)]
+    )
+    func trimsTheEnvironmentsProxy(variables: [String: String], expected: String?) {
+        #expect(CurlSettings.trimmedProxy { variables[$0] } == expected)
+    }
+
     @Test(arguments: [
         ("https", "login.example", "/a?b=c", "https://login.example/a?b=c", false),
         ("HTTPS", "Login.Example:8443", "/", "https://Login.Example:8443/", false),

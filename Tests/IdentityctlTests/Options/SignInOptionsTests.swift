@@ -275,7 +275,7 @@ import Testing
     @Test(arguments: [
         "http://127.0.0.1:1/?code=a&state=b", "  http://127.0.0.1:1/?code=a&state=b\r",
         "\"http://127.0.0.1:1/?code=a&state=b\"", " ' http://127.0.0.1:1/?code=a&state=b' ",
-        "<http://127.0.0.1:1/?code=a&state=b>",
+        "<http://127.0.0.1:1/?code=a&state=b>", "127.0.0.1:1/?code=a&state=b", " '127.0.0.1:1/?code=a&state=b' ",
     ])
     func takesAPastedAddressOutOfItsWrapping(line: String) throws {
         #expect(

@@ -146,4 +146,17 @@ import Testing
             try keySet(other).verify(JSONWebToken(compact: TestKeys.token(.es256)))
         }
     }
+
+    /// RFC 7517 §4.5: a key need not have an id, whatever the token says.
+    @Test func aKeyWithoutAnIDIsTriedForEveryToken() throws {
+        let right = try TestKeys.published(for: .es256)
+        let stranger = try json(SpecificationExamples.p256Key).with("kid", nil)
+        let token = try JSONWebToken(compact: TestKeys.token(.es256, header: [("kid", .string("k"))]))
+        #expect(try keySet(stranger, right).verify(token) == .es256)
+        #expect(try keySet(stranger.with("kid", .string("k")), right).verify(token) == .es256)
+        for keys in [try keySet(stranger), try keySet(right.with("kid", .string("another")))] {
+            #expect(throws: SignatureError.unknownKey) { try keys.verify(token) }
+        }
+        #expect(throws: SignatureError.badSignature) { try keySet(stranger.with("kid", .string("k"))).verify(token) }
+    }
 }

@@ -107,6 +107,28 @@ import Testing
         #expect(try keySet(key).verify(token) == algorithm)
     }
 
+    /// Keycloak has published keys whose coordinates lost the zeros at their beginning, and oxAuth keys with one more.
+    @Test(arguments: [SignatureAlgorithm.es256, .es384, .es512], ["x", "y"])
+    func readsCoordinatesOfAnotherLength(_ algorithm: SignatureAlgorithm, _ name: String) throws {
+        let key = try TestKeys.published(for: algorithm)
+        let bytes = try #require(key.string(name).flatMap { Base64URL.decode(Substring($0)) })
+        let token = try JSONWebToken(compact: TestKeys.token(algorithm))
+        for spelled in [Array(bytes.drop { $0 == 0 }), [0] + bytes, [0, 0] + bytes] {
+            #expect(try keySet(key.with(name, .string(Base64URL.encode(spelled)))).verify(token) == algorithm)
+        }
+        // Cut elsewhere, the point is not on the curve.
+        for broken in [Array(bytes.dropLast()), bytes + [0], [1] + bytes, []] {
+            #expect(try keySet(key.with(name, .string(Base64URL.encode(broken)))).keys.isEmpty)
+        }
+    }
+
+    @Test func tellsAnEncryptedTokenByItsParts() {
+        #expect(JSONWebToken.isEncrypted("e30.AA.AA.AA.AA"))
+        for text in ["e30.e30.AA", "e30.AA.AA.AA", "e30.AA.AA.AA.AA.AA", ""] {
+            #expect(!JSONWebToken.isEncrypted(text))
+        }
+    }
+
     @Test func rsaKeysHave2048To8192Bits() throws {
         func isUsable(bits: Int, leadingZeros: Int = 0) -> Bool {
             var modulus = [UInt8](repeating: 0xFF, count: (bits + 7) / 8)
