@@ -339,6 +339,8 @@ extension AgentService {
         for loaded in state.withLock({ Array($0.loaded.values) }) {
             // Nothing more can be done at the end.
             _ = try? await loaded.application.finishPendingRefreshes(within: .seconds(5))
+            guard let failure = loaded.application.unwrittenRefresh else { continue }
+            logger.error("New tokens could not be stored: a sign-in may be needed. \(failure.message)")
         }
     }
 }

@@ -75,6 +75,8 @@ struct ExecCommand: ToolCommand {
         // Nothing that is under way survives the program.
         await session.finishPendingWork()
         try Task.checkCancellation()
+        // The status is the program's.
+        if let loss = session.loss { session.report(loss) }
         session.console.clearProgress()
         let variables = CommandEnvironment.variables(
             CText.environment,

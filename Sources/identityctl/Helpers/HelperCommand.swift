@@ -52,6 +52,8 @@ struct HelperCommand: ToolCommand {
         return output
     }
 
+    var tellsLossByStatus: Bool { false }
+
     func run(in session: Session) async throws {
         guard let program = arguments.first.flatMap(HelperProgram.init(rawValue:)) else {
             throw UsageError("Which helper? One of \(HelperProgram.list).")

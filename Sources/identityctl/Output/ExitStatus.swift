@@ -25,6 +25,8 @@ enum ExitStatus: Int32, Hashable, Sendable, CaseIterable {
     case accountNotChosen = 9
     /// The provider does not offer the requested revocation of the tokens.
     case revocationUnavailable = 10
+    /// A refresh token was spent, and its successor could not be stored.
+    case notStored = 11
     /// An API answered with a status other than 200 to 299.
     case unexpectedResponse = 22
     /// Wrong usage.

@@ -18,6 +18,8 @@ final class Session: Sendable {
     private let logLevel: Logger.Level
     private let desktop = Mutex<(cache: DesktopTokenCache, group: CacheGroup)?>(nil)
     private let application = Mutex<PublicClientApplication?>(nil)
+    /// Whether a write has had its longer time.
+    private let isPersistent = Mutex(false)
 
     init(environment: Environment, console: Console, isJSON: Bool, logLevel: Logger.Level, recording: Recording? = nil)
     {
@@ -52,17 +54,42 @@ final class Session: Sendable {
         desktop.withLock { $0 = (cache, group) }
     }
 
-    /// Finishes refreshes that are under way and writes unwritten records, for five seconds at most.
+    /// Finishes refreshes that are under way and writes unwritten records, for five seconds at most. The
+    /// answer to a refresh is tried for ten seconds more, once: the refresh token in the cache is spent.
     ///
     /// - Returns: Whether all is done.
     @discardableResult
     func finishPendingWork() async -> Bool {
         guard let application = application.withLock({ $0 }) else { return true }
+        if await Self.finish(application, within: .seconds(5)) { return true }
+        guard let failure = application.unwrittenRefresh else { return false }
+        let isFirst = isPersistent.withLock { isPersistent in
+            defer { isPersistent = true }
+            return !isPersistent
+        }
+        guard isFirst else { return false }
+        console.line("The new tokens are not stored yet; this is tried for ten seconds more. \(failure.message)")
+        return await Self.finish(application, within: .seconds(10))
+    }
+
+    private static func finish(_ application: PublicClientApplication, within time: Duration) async -> Bool {
         do {
-            return try await application.finishPendingRefreshes(within: .seconds(5))
+            return try await application.finishPendingRefreshes(within: time)
         } catch {
             return false
         }
+    }
+
+    /// The error of a program that ends although what a refresh has brought is not stored; `nil` if it is.
+    var loss: AuthenticationError? {
+        guard let failure = application.withLock({ $0 })?.unwrittenRefresh else { return nil }
+        return AuthenticationError(
+            failure.code,
+            "The provider gave a new refresh token, which could not be stored, and may not accept the old one again. "
+                + "\(failure.message) If a later command ends with status 2, sign in again.",
+            correlationID: failure.correlationID,
+            underlyingError: failure
+        )
     }
 
     /// Writes the capture, if one is wanted. That it cannot be written does not change the command's status.

@@ -26,6 +26,10 @@ protocol ToolCommand: AsyncParsableCommand, Sendable {
     /// The capture of the exchange that the options ask for. `nil` by default.
     func recording() throws -> Recording?
 
+    /// Whether tokens that could not be stored have an exit status of their own. `true` by default; `false` for a helper, whose
+    /// caller would throw a good token away.
+    var tellsLossByStatus: Bool { get }
+
     /// Does the command's work. It ends soon after its task is cancelled.
     func run(in session: Session) async throws
 
@@ -50,6 +54,8 @@ extension ToolCommand {
     }
 
     var isVerbose: Bool { false }
+
+    var tellsLossByStatus: Bool { true }
 
     func recording() throws -> Recording? { nil }
 
@@ -103,6 +109,14 @@ extension ToolCommand {
         await session.finishPendingWork()
         signals.stop()
         console.clearProgress()
+        let status = await end(session, outcome, signals)
+        guard let loss = session.loss else { return status }
+        session.report(loss)
+        return tellsLossByStatus ? .notStored : status
+    }
+
+    /// Reports the end of the work.
+    private func end(_ session: Session, _ outcome: Result<Void, any Error>, _ signals: Signals) async -> ExitStatus {
         switch outcome {
         case .success:
             await session.endRecording(.done, nil)

@@ -79,6 +79,6 @@ import Testing
     }
 
     @Test func numbersTheStatusesAsDocumented() {
-        #expect(ExitStatus.allCases.map(\.rawValue) == [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 22, 64, 126, 127])
+        #expect(ExitStatus.allCases.map(\.rawValue) == [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 22, 64, 126, 127])
     }
 }

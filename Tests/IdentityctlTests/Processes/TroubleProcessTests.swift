@@ -50,6 +50,27 @@ import identityctl
         #expect(setup.provider.count(of: .token) == 0)
     }
 
+    /// The answer has come, and a process that hangs keeps the record's lock until the tool's time is over.
+    @Test(.timeLimit(.minutes(2))) func saysByItsStatusThatASpentRefreshTokenHasNoSuccessor() async throws {
+        let setup = try ToolSetup()
+        #expect(try await setup.login().status == 0)
+        let gate = Gate()
+        setup.provider.failNext(.token, with: .held(by: gate))
+        let tool = try Tool(["token", "--force-refresh", "--json"], setup.variables)
+        try await setup.provider.waitForRequest(.token, count: 2)
+        let root = "\(setup.directory.path)/cache"
+        let locks = try FileManager.default.subpathsOfDirectory(atPath: root).filter { $0.contains("/.lock-") }
+            .map { unsafe open("\(root)/\($0)", O_RDWR | O_CLOEXEC) }
+        defer { for lock in locks { close(lock) } }
+        for lock in locks { try #require(flock(lock, LOCK_EX) == 0) }
+        gate.open()
+        let outcome = try await tool.outcome()
+        #expect(outcome.status == 11, "\(outcome.errors)")
+        #expect(outcome.output.contains(#""persisted":false"#))
+        #expect(try Self.code(of: outcome) == "cache.busy")
+        #expect(outcome.errors.contains("Process \(getpid()) has held the lock"))
+    }
+
     /// The option's variable may be set for other sign-ins.
     @Test(.timeLimit(.minutes(1))) func refusesABrowserThatWouldNotBeOpened() async throws {
         let setup = try ToolSetup()
