@@ -13,8 +13,8 @@ import Synchronization
 /// of this library, and comes before what the item says about the account. If a refresh token beside the item was refused and the item has
 /// another one, the item's counts.
 ///
-/// Accounts of plain OAuth 2.0 servers, and records that are no accounts, are in items of this library too, and leases in the user's
-/// runtime directory.
+/// Accounts of AD FS, OpenID Connect and plain OAuth 2.0 servers, and records that are no accounts, are in items of this library too,
+/// and leases in the user's runtime directory.
 ///
 /// A lookup in an unchanged item costs one system call. The keyring's signals and the time of the programs' file tell of changes; an item
 /// that is only read is read again after five seconds, too. A read takes at most five seconds. A write waits up to ten seconds for the

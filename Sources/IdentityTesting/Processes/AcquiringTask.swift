@@ -15,7 +15,7 @@ struct AcquiringTask: WorkerTask {
         stop = WorkerStop(orders)
         var configuration = PublicClientApplication.Configuration(
             clientID: ClientID(rawValue: orders.clientID),
-            authority: try .openIDConnect(issuer: orders.issuer ?? ""),
+            authority: try orders.authority,
             cache: CrashingCache(cache, stop, tellsThatItWaits: orders.tellsThatItWaits)
         )
         configuration.cacheGroup = try CacheGroup(orders.group)

@@ -24,18 +24,20 @@ package struct SharedCacheSetup: Sendable {
     ///   - storage: An object to keep alive for the lifetime of this value.
     ///   - group: The cache group; by default a new group of its own.
     ///   - grace: How long the provider answers a rotated refresh token once more.
+    ///   - profile: The kind of provider. Its accounts decide what a cache of other programs keeps in their file.
     package init(
         _ cache: any TokenCache,
         workers command: [String],
         on storage: (any Sendable)? = nil,
         group: CacheGroup? = nil,
         people: [TestIdentityProvider.Person] = [.alice],
-        grace: Duration = .zero
+        grace: Duration = .zero,
+        profile: TestIdentityProvider.Profile = .openIDConnect
     ) async throws {
         let clock = ManualClock(now: Date.now.addingTimeInterval(-7200))
-        var settings = TestIdentityProvider.Settings(.openIDConnect)
+        var settings = TestIdentityProvider.Settings(profile)
         settings.reuseGracePeriod = grace
-        let provider = try TestIdentityProvider(clock: clock, settings: settings)
+        let provider = try TestIdentityProvider(profile: profile, clock: clock, settings: settings)
         self.cache = cache
         self.command = command
         self.storage = storage

@@ -1,6 +1,7 @@
 // Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
 
 import Glibc
+import IdentityClient
 import LoopbackHTTP
 
 /// The instructions for a worker, passed in an environment variable.
@@ -34,6 +35,15 @@ package struct WorkerOrders: Codable, Sendable {
     package var increments = 0
 
     package init(group: String) { self.group = group }
+
+    /// The authority at the issuer's address. With a tenant in its path it is Entra ID's kind.
+    var authority: Authority {
+        get throws {
+            let issuer = issuer ?? ""
+            return try WebAddress(issuer)?.segments.isEmpty == false
+                ? Authority(url: issuer) : .openIDConnect(issuer: issuer)
+        }
+    }
 }
 
 /// A worker's report about one round.

@@ -343,38 +343,31 @@ import Testing
         #expect(try only(changed, client: other).credentials.signInID == "again")
     }
 
-    @Test func keepsTheAccountOfAnotherProviderThatItWrote() throws {
-        let credentials = Self.keycloak
-        var changed = try blob(MSALSamples.openIDConnect)
-        let before = changed
-        changed.write(credentials, over: nil)
-        #expect(try only(changed).credentials == credentials)
-        let entity = try #require(changed.entities(.account).last?.json)
-        #expect(entity.string("home_account_id") == "alice" && entity.string("environment") == "idp.example.com")
-        changed.signOut(MSALAccountName(credentials))
-        #expect(changed.entities(.account) == before.entities(.account))
-        #expect(changed.entities(.refreshToken) == before.entities(.refreshToken))
-    }
-
-    private static var keycloak: AccountCredentials {
-        let issuer = "https://idp.example.com:8443/realms/Demo"
+    /// The schema tells no issuer: an account of another provider is kept beside the file.
+    @Test(
+        arguments: [
+            ("entra|login.microsoftonline.com", "uid.utid", true), ("entra|login.example.test:8443", "uid.utid", true),
+            ("externalid|contoso.ciamlogin.com|contoso.onmicrosoft.com", "uid.utid", true),
+            ("b2c|contoso.b2clogin.com|contoso.onmicrosoft.com|b2c_1_susi", "uid-B2C_1_susi.utid", true),
+            ("b2c|contoso.b2clogin.com|contoso.onmicrosoft.com|b2c_1_susi", "uid.utid", false),
+            ("b2c|contoso.b2clogin.com|contoso.onmicrosoft.com|b2c_1_susi", "uid-b2c_1_susi2.utid", false),
+            ("entra|login.microsoftonline.com", "https://login.microsoftonline.com/t/v2.0|sub", false),
+            ("adfs|fs.example.test", "http://fs.example.test/adfs/services/trust|sub", false),
+            ("oidc|https://idp.example.test", "https://idp.example.test|sub", false),
+            ("oidc|https://a", "uid.utid", false),
+            ("oauth2|https://a/token", "random.random", false),
+        ]
+    )
+    func sharesAnAccountThatTheSchemaTellsFromAllOthers(_ partition: String, _ home: String, _ isShared: Bool) throws {
         var credentials = AccountCredentials(
             signInID: "own",
-            partition: "oidc|\(issuer)",
-            environment: "idp.example.com:8443",
-            clientID: client,
-            accountID: Account.ID(rawValue: "\(issuer)|alice"),
-            homeAccountID: "\(issuer)|alice"
+            partition: partition,
+            environment: "host.example.test",
+            clientID: Self.client,
+            accountID: Account.ID(rawValue: home.lowercased()),
+            homeAccountID: home
         )
-        credentials.profiles = [
-            CachedProfile(
-                realm: "realms",
-                localAccountID: "alice",
-                username: "alice",
-                isHomeTenant: true,
-                idToken: "a.b.c"
-            )
-        ]
+        credentials.profiles = [CachedProfile(realm: "r", localAccountID: "l", isHomeTenant: true)]
         credentials.refreshToken = CachedRefreshToken(
             secret: "RT",
             scopes: ["openid", "b"],
@@ -382,7 +375,72 @@ import Testing
             modifiedAt: 1_700_000_000,
             refusals: [RefreshRefusal(digest: "d", at: 1, count: 1, pause: 60)]
         )
-        return credentials
+        let record = CacheRecord(bytes: credentials.encoded())
+        let name = MSALAccountName(credentials)
+        let key = CacheKey(group: .application(ClientID(rawValue: Self.client)), kind: .account, name: name.name)
+        let decoded = AccountCredentials(shareable: record, for: key)
+        #expect(decoded == (isShared ? credentials : nil))
+        // Earlier versions stored each of them.
+        var changed = MSALBlob()
+        changed.write(credentials, over: nil)
+        #expect(changed.noteNames == [name.name])
+        #expect(changed.accounts(of: Self.client).values.map(\.credentials) == (isShared ? [credentials] : []))
+    }
+
+    @Test(arguments: [
+        ("Alice.B", "alice.b", true), ("k", "\u{212A}", false), ("\u{E9}", "e\u{301}", false),
+        ("\u{C9}", "\u{E9}", false),
+        ("a", "ab", false),
+    ])
+    func comparesIdentifiersByBytesExceptForTheCaseOfLetters(_ one: String, _ other: String, _ isSame: Bool) {
+        #expect(JSONObject([("x", .string(one))]).has("x", other) == isSame)
+        #expect(JSONObject([("x", .string(other))]).has("x", one) == isSame)
+    }
+
+    /// A service with the same client ID acts for the person with these tokens.
+    @Test(arguments: ["user_assertion_hash", "userAssertionHash"])
+    func leavesTheTokensOfAnOnBehalfOfFlow(_ member: String) throws {
+        let entity = """
+            "credential_type":"RefreshToken","secret":"OBO","\(member)":"h","home_account_id":"\(Self.home)",
+            "environment":"login.microsoftonline.com","client_id":"\(Self.client)","last_modification_time":"1900000000"
+            """
+        var changed = try blob(
+            MSALSamples.family.replacing(#""RefreshToken":{"#, with: #""RefreshToken":{"obo":{\#(entity)},"#)
+        )
+        let obo = try #require(changed.entity(.refreshToken, "obo"))
+        let account = try only(changed)
+        #expect(account.credentials.refreshToken?.secret == "RT1")
+        var credentials = account.credentials
+        credentials.refreshToken?.secret = "RT2"
+        changed.write(credentials, over: account)
+        #expect(changed.entities(.refreshToken).map { $0.json.string("secret") } == ["OBO", "RT2"])
+        credentials.refreshToken = nil
+        changed.write(credentials, over: try only(changed))
+        #expect(changed.entities(.refreshToken).map(\.json) == [obo])
+        changed.signOut(account.name)
+        #expect(changed.entities(.refreshToken).map(\.json) == [obo])
+        #expect(changed.entities(.account).count == 1)
+    }
+
+    /// An earlier version kept a token for the program's own parameters where other programs hand it to any caller.
+    @Test func movesATokenWithParametersOutOfTheReachOfOthers() throws {
+        var changed = try blob(
+            MSALSamples.family.replacing(#""secret":"AT1","#, with: #""secret":"AT1","parameter_tag":"a1","#)
+        )
+        let account = try only(changed)
+        #expect(account.credentials.accessTokens.map(\.parameterTag) == [0xA1])
+        var credentials = account.credentials
+        credentials.refreshToken?.secret = "RT2"
+        changed.write(credentials, over: account)
+        #expect(changed.entities(.accessToken).isEmpty)
+        #expect(changed.entities(.boundAccessToken).map { $0.json.string("parameter_tag") } == ["a1"])
+        let again = try only(changed)
+        #expect(again.credentials == credentials)
+        changed.write(credentials, over: again)
+        #expect(try only(changed).credentials == credentials)
+        credentials.accessTokens = []
+        changed.write(credentials, over: again)
+        #expect(changed.entities(.boundAccessToken).isEmpty)
     }
 
     @Test func refusesToWriteWhereASectionIsNone() throws {

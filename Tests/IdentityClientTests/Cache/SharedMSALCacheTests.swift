@@ -173,6 +173,8 @@ import Testing
         ("1 python", -59, false), ("1 python", -61, true), ("2147483647 python", -4, false),
         ("2147483647 python", -6, true), ("\u{feff}2147483647 dotnet", -6, true), ("{2147483647} {go}", -6, true),
         ("", -6, true), ("", -4, false), ("1 identityctl flock", 0, true), ("1 python", 3600, false),
+        // Dated ahead, because the clock was set back since.
+        ("2147483647 python", 3600, true), ("2147483647 python", 59, false), ("", 3600, true), ("odd", 3600, false),
     ])
     func takesOverTheLockOfAProcessThatIsGone(_ text: String, _ age: Int, _ isStale: Bool) async throws {
         try put(text, at: lock)

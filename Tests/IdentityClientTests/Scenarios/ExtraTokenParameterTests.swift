@@ -3,6 +3,7 @@
 import FoundationEssentials
 import IdentityTestSupport
 import IdentityTesting
+import OAuthWire
 import Testing
 
 @testable import IdentityClient
@@ -67,6 +68,11 @@ struct ExtraTokenParameterTests {
         let hit = try await first.acquireTokenSilently(scopes: ["api.read"], account: result.account)
         #expect(hit.source == .cache && hit.accessToken == result.accessToken)
         #expect(try await setup.storedTokens(ofClientIn: first) == 4)
+        guard sharesMSALFile else { return }
+        // Other programs hand out any token that they find to a caller without parameters.
+        let content = try #require(FileManager.default.contents(atPath: directory.path + "/msal.json"))
+        let found = try JSONObject(parsing: Array(content)).object("AccessToken")?.members.map(\.name)
+        #expect(found?.count == 1)
     }
 
     @Test(arguments: [

@@ -22,6 +22,9 @@ enum Store: String, CaseIterable, Sendable, CustomStringConvertible {
         return names.split(separator: ",").compactMap { Store(rawValue: String($0)) }
     }()
 
+    /// The kind of provider: in a store of other programs are only Microsoft's accounts.
+    var profile: TestIdentityProvider.Profile { self == .shared || self == .sharedItem ? .entra : .openIDConnect }
+
     /// The bus address of the keyring's session.
     static var bus: String? { ProcessInfo.processInfo.environment["IDENTITY_SOAK_BUS"] }
 }
@@ -31,8 +34,10 @@ struct Storage: Sendable {
     let directory: TemporaryDirectory
     let cache: any TokenCache
     let command: [String]
+    let store: Store
 
     init(_ store: Store, directory given: TemporaryDirectory? = nil, bus ownBus: String? = nil) throws {
+        self.store = store
         directory = try given ?? TemporaryDirectory()
         let path = "\(directory.path)/cache"
         let worker = try Self.worker()
@@ -111,7 +116,8 @@ extension SharedCacheSetup {
             on: storage,
             group: group,
             people: people,
-            grace: grace
+            grace: grace,
+            profile: storage.store.profile
         )
     }
 }

@@ -115,10 +115,11 @@ extension MSALAccount {
         _ name: MSALAccountName,
         _ section: MSALBlob.Section
     ) -> CachedAccessToken? {
-        let isBound = section == .boundAccessToken
-        guard isBound || isPlain(entity), entity.text("secret") != nil, let realm = entity.string("realm") else {
-            return nil
-        }
+        let isOurs = section == .boundAccessToken
+        let isBound = isOurs && entity["kid"] != nil
+        guard isOurs ? isBound || entity["parameter_tag"] != nil : isPlain(entity), entity.text("secret") != nil,
+            let realm = entity.string("realm")
+        else { return nil }
         var json = entity
         let tenant = name.tenant(realm)
         if tenant != realm.lowercased(), json["authority_tenant"] == nil {
@@ -152,7 +153,7 @@ extension MSALAccount {
         let hidden = note?.strings("unused_family_tokens") ?? []
         var own: [(token: CachedRefreshToken, source: Source)] = []
         var family: [(token: CachedRefreshToken, source: Source)] = []
-        for entity in entities where entity.json["user_assertion_hash"] == nil && entity.json["ext"] == nil {
+        for entity in entities where isPersons(entity.json) {
             guard let token = refreshToken(entity.json) else { continue }
             let isOwn = entity.json.has("client_id", name.clientID)
             let found = (token, Source(key: entity.key, json: entity.json, isOwn: isOwn))
@@ -172,6 +173,16 @@ extension MSALAccount {
         }
         guard let metadata else { return newest(own) ?? newest(family) }
         return metadata.json.text("family_id") == "1" ? newest(own + family) : newest(own)
+    }
+
+    /// Whether a refresh token is for the person's own requests: that of an on-behalf-of flow, or with further parameters, is not.
+    static func isPersons(_ refreshToken: JSONObject) -> Bool {
+        !isOnBehalf(refreshToken) && refreshToken["ext"] == nil
+    }
+
+    /// Whether a token belongs to an on-behalf-of flow: a service acts with it for the person, and no sign-in here has made it.
+    static func isOnBehalf(_ entity: JSONObject) -> Bool {
+        entity["user_assertion_hash"] != nil || entity["userAssertionHash"] != nil
     }
 
     private static func refreshToken(_ entity: JSONObject) -> CachedRefreshToken? {
@@ -206,7 +217,7 @@ struct MSALEntities {
 
     /// The entities about an account, of all clients and under any of its cloud's hosts, in their order.
     func of(_ name: MSALAccountName, _ section: MSALBlob.Section) -> [MSALBlob.Entity] {
-        (found[section]?[name.home.lowercased()] ?? []).filter { name.owns($0.json) }
+        (found[section]?[name.homeAccountID.lowercased()] ?? []).filter { name.owns($0.json) }
     }
 }
 
@@ -215,7 +226,9 @@ extension MSALBlob {
     func accounts(of clientID: String) -> [String: MSALAccount] {
         var accounts: [String: MSALAccount] = [:]
         let index = MSALEntities(self)
+        // Earlier versions also noted accounts whose entities may be another issuer's.
         let noted = noteNames.compactMap { name in note(name).flatMap { MSALAccountName(note: $0, named: name) } }
+            .filter(\.isShareable)
         let found = entities(.account).compactMap { MSALAccountName(account: $0.json, clientID: clientID) }
         for name in noted + found where accounts[name.name] == nil {
             accounts[name.name] = MSALAccount(name, in: self, index)

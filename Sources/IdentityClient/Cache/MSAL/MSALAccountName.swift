@@ -28,8 +28,7 @@ struct MSALAccountName: Hashable, Sendable {
     /// library may have stored, because the schema does not tell its issuer.
     init?(account: JSONObject, clientID: String) {
         guard let home = account.text("home_account_id"), let environment = account.text("environment")?.lowercased(),
-            CloudInstances.isKnown(environment), !home.utf8.contains(UInt8(ascii: "|")),
-            home.utf8.contains(UInt8(ascii: "."))
+            CloudInstances.isKnown(environment), Self.namesTenant(home)
         else { return nil }
         let canonical = CloudInstances.canonical(environment)
         self.init(
@@ -83,28 +82,31 @@ struct MSALAccountName: Hashable, Sendable {
 
     var isEntra: Bool { partition.hasPrefix("entra|") }
 
-    /// The value of `home_account_id` in the schema: without the issuer, which the schema does not know.
-    var home: String {
-        homeAccountID.utf8.firstIndex(of: UInt8(ascii: "|")).map { bar in
-            String(homeAccountID[homeAccountID.utf8.index(after: bar)...])
-        } ?? homeAccountID
+    /// Whether the schema tells this account from each other one: its `home_account_id` names the person and the tenant, and at
+    /// B2C the policy. Of AD FS, OpenID Connect and plain OAuth 2.0 the schema tells a subject and a host, and no issuer.
+    var isShareable: Bool {
+        guard Self.namesTenant(homeAccountID) else { return false }
+        if isEntra || partition.hasPrefix("externalid|") { return true }
+        guard partition.hasPrefix("b2c|"), let bar = partition.utf8.lastIndex(of: UInt8(ascii: "|")) else {
+            return false
+        }
+        return homeAccountID.lowercased().contains("-\(partition[bar...].dropFirst().lowercased()).")
     }
 
-    /// The value of `environment` in the schema, for an account that is not there yet: a host without a port.
-    var host: String {
-        let environment = environment.lowercased()
-        guard let colon = environment.utf8.lastIndex(of: UInt8(ascii: ":")), !environment.hasSuffix("]") else {
-            return environment
-        }
-        return String(environment[..<colon])
+    /// Whether a `home_account_id` is Microsoft's `uid.utid`, and not an issuer and a subject.
+    private static func namesTenant(_ home: String) -> Bool {
+        home.utf8.contains(UInt8(ascii: ".")) && !home.utf8.contains(UInt8(ascii: "|"))
     }
+
+    /// The value of `environment` in the schema, for an account that is not there yet: a host, and a port if there is one.
+    var host: String { environment.lowercased() }
 
     /// Whether an entity is about this account, under any of its cloud's hosts.
     func owns(_ entity: JSONObject) -> Bool {
-        guard entity.has("home_account_id", home), let other = entity.text("environment")?.lowercased() else {
+        guard entity.has("home_account_id", homeAccountID), let other = entity.text("environment")?.lowercased() else {
             return false
         }
-        return other == host || CloudInstances.canonical(other) == CloudInstances.canonical(host)
+        return CloudInstances.canonical(other) == CloudInstances.canonical(host)
     }
 
     /// Returns the tenant that an entity's realm means. MSAL Python and Go write the authority's own word, which stands

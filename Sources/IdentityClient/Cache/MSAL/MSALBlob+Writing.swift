@@ -11,14 +11,19 @@ extension MSALBlob {
         let host = newHost(for: name)
         let before = old?.credentials
         writeProfiles(new, old, name, host)
-        for (token, source) in zip(before?.accessTokens ?? [], old?.accessTokens ?? [])
-        where !new.accessTokens.contains(token) {
-            remove(source.section, [source.key])
+        var kept: [CachedAccessToken] = []
+        for (token, source) in zip(before?.accessTokens ?? [], old?.accessTokens ?? []) {
+            // Earlier versions kept tokens for own parameters where other programs find them.
+            if new.accessTokens.contains(token), source.section == Self.section(of: token) {
+                kept.append(token)
+            } else {
+                remove(source.section, [source.key])
+            }
         }
-        for token in new.accessTokens where before?.accessTokens.contains(token) != true {
+        for token in new.accessTokens where !kept.contains(token) {
             let entity = Self.entity(token, name, host)
             var key = entity.key
-            guard token.keyID == nil else {
+            guard Self.section(of: token) == .accessToken else {
                 set(.boundAccessToken, key, entity.json)
                 continue
             }
@@ -44,7 +49,7 @@ extension MSALBlob {
         var others = 0
         for section in [Section.accessToken, .boundAccessToken, .idToken, .refreshToken] {
             let mine = entities.of(name, section)
-            let own = mine.filter { $0.json.has("client_id", name.clientID) }
+            let own = mine.filter { $0.json.has("client_id", name.clientID) && !MSALAccount.isOnBehalf($0.json) }
             others += mine.count - own.count
             remove(section, own.map(\.key))
         }
@@ -69,12 +74,12 @@ extension MSALBlob {
             if before.map({ $0.idToken == profile.idToken && Self.isSame($0, profile) }) == true { continue }
             let account = old?.profiles[profile.realm]
             if before.map({ Self.isSame($0, profile) }) != true {
-                let key = account?.key ?? Self.key(name.home, host, profile.realm)
+                let key = account?.key ?? Self.key(name.homeAccountID, host, profile.realm)
                 let base = account?.json ?? entity(.account, key) ?? name.entity(host)
                 set(.account, key, Self.entity(profile, over: base, name))
             }
             let source = old?.idTokens[profile.realm]
-            let key = source?.key ?? Self.key(name.home, host, "idtoken", name.clientID, profile.realm, "")
+            let key = source?.key ?? Self.key(name.homeAccountID, host, "idtoken", name.clientID, profile.realm, "")
             guard let secret = profile.idToken else {
                 if source != nil { remove(.idToken, [key]) }
                 continue
@@ -93,7 +98,9 @@ extension MSALBlob {
         _ name: MSALAccountName,
         _ host: String
     ) {
-        let own = MSALEntities(self).of(name, .refreshToken).filter { $0.json.has("client_id", name.clientID) }
+        let own = MSALEntities(self).of(name, .refreshToken).filter {
+            $0.json.has("client_id", name.clientID) && MSALAccount.isPersons($0.json)
+        }
         let before = old?.credentials.refreshToken
         // A family's token that was refused, or given up, is not this client's to change.
         if let before, old?.refreshToken?.isOwn == false, new.refreshToken?.secret ?? before.secret == before.secret {
@@ -106,7 +113,7 @@ extension MSALBlob {
         }
         guard let token = new.refreshToken else { return remove(.refreshToken, own.map(\.key)) }
         let kept = own.first { $0.key == old?.refreshToken?.key } ?? own.first
-        let key = kept?.key ?? Self.key(name.home, host, "refreshtoken", name.clientID, "", "")
+        let key = kept?.key ?? Self.key(name.homeAccountID, host, "refreshtoken", name.clientID, "", "")
         var json = kept?.json ?? name.entity(host, "RefreshToken")
         let isNew = token.secret != before?.secret
         json["secret"] = .string(token.secret)
@@ -181,6 +188,10 @@ extension MSALBlob {
         parts.joined(separator: "-").lowercased()
     }
 
+    private static func section(of token: CachedAccessToken) -> Section {
+        token.keyID == nil && token.parameterTag == 0 ? .accessToken : .boundAccessToken
+    }
+
     /// Whether two profiles differ at most in the ID token.
     private static func isSame(_ one: CachedProfile, _ other: CachedProfile) -> Bool {
         var one = one
@@ -204,7 +215,7 @@ extension MSALBlob {
     }
 
     private static func entity(_ token: CachedAccessToken, _ name: MSALAccountName, _ host: String) -> Entity {
-        let section = token.keyID == nil ? Section.accessToken : .boundAccessToken
+        let section = section(of: token)
         var json = name.entity(host, section.rawValue)
         let target = token.scopes.joined(separator: " ")
         let requested = token.requestedScopes.joined(separator: " ")
@@ -227,7 +238,7 @@ extension MSALBlob {
         let parts =
             [section.rawValue, name.clientID, token.realm, sorted] + token.bindingNames
             + (token.parameterTagText.map { [$0] } ?? [])
-        return Entity(key: key(name.home, host, parts.joined(separator: "-")), json: json)
+        return Entity(key: key(name.homeAccountID, host, parts.joined(separator: "-")), json: json)
     }
 }
 
@@ -236,7 +247,7 @@ extension MSALAccountName {
     fileprivate func entity(_ host: String, _ credentialType: String? = nil) -> JSONObject {
         var json = JSONObject()
         if let credentialType { json["credential_type"] = .string(credentialType) }
-        json["home_account_id"] = .string(home)
+        json["home_account_id"] = .string(homeAccountID)
         json["environment"] = .string(host)
         if credentialType != nil { json["client_id"] = .string(clientID) }
         return json

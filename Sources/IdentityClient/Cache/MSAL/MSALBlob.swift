@@ -13,7 +13,8 @@ struct MSALBlob: Hashable, Sendable {
         case idToken = "IdToken"
         case refreshToken = "RefreshToken"
         case accessToken = "AccessToken"
-        /// Ours alone: other programs hand out any token of the section of access tokens as a bearer token.
+        /// Ours alone, for tokens that are bound to a key or were requested with the program's own parameters: other programs hand
+        /// out any token of the section of access tokens to any caller.
         case boundAccessToken = "BoundAccessToken"
         case appMetadata = "AppMetadata"
     }
@@ -100,8 +101,10 @@ extension JSONObject {
         string(name).flatMap { $0.isEmpty ? nil : $0 }
     }
 
-    /// Whether a member is the same text in any case, as identifiers and hosts compare in these caches.
+    /// Whether a member is the same text byte for byte, except for the case of ASCII letters: so identifiers and hosts compare
+    /// in these caches.
     func has(_ name: String, _ text: String) -> Bool {
-        string(name)?.lowercased() == text.lowercased()
+        func folded(_ byte: UInt8) -> UInt8 { (0x41...0x5A).contains(byte) ? byte | 0x20 : byte }
+        return string(name)?.utf8.elementsEqual(text.utf8) { folded($0) == folded($1) } ?? false
     }
 }

@@ -89,7 +89,8 @@ struct MSALLock: ~Copyable {
         if content.suffix(mark.count) == mark[...] { return true }
         let age = status.fingerprint.modified.duration(to: now)
         if age > staleAge { return true }
-        guard age > deadAge else { return false }
+        // A time far ahead tells no age: the clock was set back since. Then the process alone decides.
+        guard age > deadAge || age < .zero - staleAge else { return false }
         // A program that died between creating the file and writing into it.
         if content.isEmpty { return true }
         guard let process = process(in: content) else { return false }

@@ -49,21 +49,41 @@ extension AccountCredentials {
         guard
             let credentials = try? AccountCredentials(decoding: record.bytes, rule: Authority.scopeRule(forPartition:)),
             credentials.version == AccountCredentials.currentVersion, credentials.unknown.isEmpty,
-            !credentials.partition.hasPrefix("oauth2|"), MSALAccountName(credentials).name == key.name
+            credentials.deviceSecret == nil
         else { return nil }
+        let name = MSALAccountName(credentials)
+        guard name.isShareable, name.name == key.name else { return nil }
         self = credentials
     }
 
     /// Whether the account of `record` is worth a try instead of that of `kept`, because the provider has refused the kept refresh
     /// token and the other one is not the same.
     package static func isOvertaken(_ kept: CacheRecord, by record: CacheRecord) -> Bool {
-        let rule: @Sendable (String) -> ScopeRule = { Authority.scopeRule(forPartition: $0) }
         // Without the name of the refusals the record need not be decoded.
-        guard kept.bytes.contains(refusals), let ours = try? AccountCredentials(decoding: kept.bytes, rule: rule),
-            let theirs = try? AccountCredentials(decoding: record.bytes, rule: rule),
-            let token = ours.refreshToken, let other = theirs.refreshToken
+        guard kept.bytes.contains(refusals), let token = decoded(kept)?.refreshToken, !token.refusals.isEmpty,
+            let other = decoded(record)?.refreshToken
         else { return false }
-        return !token.refusals.isEmpty && token.secret != other.secret
+        return !WireText.areSame(token.secret, other.secret)
+    }
+
+    /// Whether `record` has a refresh token, and another one than `digest` names.
+    package static func hasRefreshToken(in record: CacheRecord, otherThan digest: String) -> Bool {
+        decoded(record)?.refreshToken.map { MSALAccount.digest($0.secret) != digest } ?? false
+    }
+
+    /// Returns the name of the refresh token that a sign-in has lost from `old` to `new`, because the provider took it back for
+    /// good; `nil` if `new` has a refresh token or is another sign-in.
+    ///
+    /// - Parameter lost: The name of the token that `old` had lost before.
+    package static func lostRefreshToken(from old: CacheRecord?, to new: CacheRecord, after lost: String?) -> String? {
+        guard let old = old.flatMap(decoded), let new = decoded(new), new.refreshToken == nil,
+            WireText.areSame(old.signInID, new.signInID)
+        else { return nil }
+        return old.refreshToken.map { MSALAccount.digest($0.secret) } ?? lost
+    }
+
+    private static func decoded(_ record: CacheRecord) -> AccountCredentials? {
+        try? AccountCredentials(decoding: record.bytes, rule: Authority.scopeRule(forPartition:))
     }
 
     private static let refusals = Array("\"refusals\"".utf8)

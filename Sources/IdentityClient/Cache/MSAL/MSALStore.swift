@@ -62,6 +62,7 @@ public struct MSALStore: Hashable, Sendable {
     ///   - isCAE: Whether the tokens are those for continuous access evaluation, which have a file of their own.
     /// - Throws: `.cache` when the user has no home directory.
     public static func azureIdentityDotNet(name: String = "msal.cache", isCAE: Bool = false) throws -> MSALStore {
+        try FilePath.checkReadable(SystemCall.environment("XDG_DATA_HOME"), of: "XDG_DATA_HOME")
         let data = SystemCall.environment("XDG_DATA_HOME").flatMap { $0.hasPrefix("/") ? $0 : nil }
         let directory = try data ?? home("/.local/share")
         return MSALStore(path: "\(directory)/.IdentityService/\(name)\(isCAE ? ".cae" : ".nocae")")
@@ -72,6 +73,7 @@ public struct MSALStore: Hashable, Sendable {
         guard let home = SystemCall.environment("HOME") ?? SystemCall.home(ofUser: user), home.hasPrefix("/") else {
             throw AuthenticationError(.cache, "User \(user) has no home directory. Name the file.")
         }
+        try FilePath.checkReadable(home, of: "HOME")
         return home + rest
     }
 }

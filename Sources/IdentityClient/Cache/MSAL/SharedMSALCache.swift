@@ -10,8 +10,8 @@ import Synchronization
 /// (a family) that is in the file serves the client as well. Everything else in the file stays as it is: other
 /// clients' entries, other kinds of entries, and members that this library does not know.
 ///
-/// Accounts of plain OAuth 2.0 servers, and records that are no accounts, are kept in a cache of their own beside it;
-/// so are the leases that keep programs with this library from refreshing a token twice.
+/// Accounts of AD FS, OpenID Connect and plain OAuth 2.0 servers, whose issuers the file cannot tell apart, and records that are
+/// no accounts are kept in a cache of their own beside it; so are the leases that keep programs with this library from refreshing a token twice.
 ///
 /// ```swift
 /// let configuration = PublicClientApplication.Configuration(
