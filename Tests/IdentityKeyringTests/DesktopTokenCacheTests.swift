@@ -59,6 +59,31 @@ import Testing
         #expect(chosen == expected)
     }
 
+    /// A person signed in on the desktop, and then runs the program in the same home without a bus.
+    @Test(.timeLimit(.minutes(1)), arguments: [true, false])
+    func saysWhatHoldsItToAKeyringThatIsAbsent(_ listsAnother: Bool) async throws {
+        defer { try? FileManager.default.removeItem(atPath: directory) }
+        #expect(try await cache(.standard).replace(nil, with: record, for: key()))
+        let absent = AbsentKeyring()
+        let policy = listsAnother ? StorePolicy.prefer(.encryptedFile, else: .file) : .standard
+        let later = DesktopTokenCache(policy: policy, directory: directory, keyring: absent) { throw absent.error }
+        let account = try key()
+        let group = account.group
+        let calls: [@Sendable () async throws -> Void] = [
+            { _ = try await later.record(for: account) }, { _ = try await later.records(of: .account, in: group) },
+            { _ = try await later.replace(nil, with: CacheRecord("x"), for: account) },
+            { try await later.checkWritable(in: group) }, { _ = try await later.openedStore(for: group) },
+        ]
+        for call in calls {
+            let error = await #expect(throws: AuthenticationError.self) { try await call() }
+            #expect(error?.code == .keyringNoSessionBus)
+            #expect(error?.message.contains("since an earlier run") == listsAnother)
+            #expect(error?.message.contains("move(to:in:)") == listsAnother)
+        }
+        // Nothing was begun in clear text.
+        #expect(!files().contains { $0.contains("secret-canary") })
+    }
+
     @Test(.timeLimit(.minutes(1))) func writesNoClearTextUnlessItIsListed() async throws {
         defer { try? FileManager.default.removeItem(atPath: directory) }
         await #expect(throws: AuthenticationError.self) {
@@ -206,4 +231,17 @@ import Testing
         await #expect(throws: AuthenticationError.self) { _ = try await cache(.standard).record(for: key()) }
         #expect(try await keyring.records(of: kind, in: CacheGroup("desktop")).isEmpty)
     }
+}
+
+/// A keyring on a machine without a session bus.
+private struct AbsentKeyring: TokenCache {
+    var error: AuthenticationError { AuthenticationError(.keyringNoSessionBus, "There is no bus.") }
+
+    func record(for key: CacheKey) async throws -> CacheRecord? { throw error }
+
+    func replace(_ expected: CacheRecord?, with new: CacheRecord?, for key: CacheKey) async throws -> Bool {
+        throw error
+    }
+
+    func records(of kind: CacheKey.Kind, in group: CacheGroup) async throws -> [CacheKey: CacheRecord] { throw error }
 }

@@ -37,8 +37,31 @@ import Testing
         try files().values.contains { String(decoding: $0, as: UTF8.self).contains("secret-canary") }
     }
 
-    private func code(_ work: () async throws -> Void) async -> AuthenticationError.Code? {
-        await #expect(throws: AuthenticationError.self) { try await work() }?.code
+    private func code(_ work: () async throws -> some Any) async -> AuthenticationError.Code? {
+        await #expect(throws: AuthenticationError.self) { _ = try await work() }?.code
+    }
+
+    /// A home that was moved, or restored elsewhere.
+    @Test(.timeLimit(.minutes(1)), arguments: [true, false])
+    func findsTokensWhoseKeyHasAnotherPlaceNow(_ isTheSame: Bool) async throws {
+        defer { try? FileManager.default.removeItem(atPath: directory) }
+        let old = TokenStore.encryptedFile(key: try await newKey())
+        let key = try randomKey()
+        #expect(try await cache(.require(old)).replace(nil, with: record, for: key))
+        try FileManager.default.moveItem(atPath: directory + "/keys", toPath: directory + "/moved")
+        let file = isTheSame ? try KeyFile(path: directory + "/moved/key") : try await newKey("other")
+        let new = TokenStore.encryptedFile(key: file)
+        let before = try files()
+        #expect(await code { try await cache(.require(new)).record(for: key) } == .cache)
+        guard isTheSame else {
+            #expect(await code { try await cache(.require(new)).move(to: new, in: key.group) } == .cacheUndecryptable)
+            let after = try files()
+            #expect(before.allSatisfy { after[$0.key] == $0.value || !$0.key.contains("/account-") })
+            return
+        }
+        try await cache(.require(new)).move(to: new, in: key.group)
+        #expect(try await cache(.require(new)).record(for: key) == record)
+        #expect(try !hasClearText())
     }
 
     @Test(.timeLimit(.minutes(1))) func remembersThePlaceOfTheKey() async throws {

@@ -69,12 +69,44 @@ import Testing
         let plain = FileTokenCache(directory: path + "/state")
         #expect(try await plain.record(for: key) == CacheRecord("x"))
         #expect(try await keyring.record(for: key) == CacheRecord("x"))
+        // Another copy was just being written.
+        if step == .copying { try leaveUnfinishedFiles() }
         let next = Self.cache(in: path, policy)
         #expect(try await next.record(for: key) == CacheRecord("x"))
         #expect(try await next.replace(CacheRecord("x"), with: CacheRecord("y"), for: key))
         #expect(try await plain.record(for: key) == (step == .copying ? nil : CacheRecord("y")))
         #expect(try await keyring.record(for: key) == (step == .copying ? CacheRecord("y") : nil))
         #expect(try await StoreMarker(plain).mark(of: key.group)?.copies == nil)
+        #expect(try unfinishedFiles().isEmpty)
+    }
+
+    /// Clear text that a killed writer left is not forgotten in the old store.
+    @Test(.timeLimit(.minutes(1)), arguments: [false, true])
+    func takesAlongWhatKilledWritersLeft(_ isDiscarded: Bool) async throws {
+        defer { try? FileManager.default.removeItem(atPath: directory) }
+        let (cache, key) = (Self.cache(in: directory), try randomKey())
+        #expect(try await cache.replace(nil, with: CacheRecord("x"), for: key))
+        try leaveUnfinishedFiles()
+        if isDiscarded {
+            _ = try await cache.discard(key.group)
+        } else {
+            try await cache.move(to: .encryptedFile, in: key.group)
+            #expect(try await cache.record(for: key) == CacheRecord("x"))
+        }
+        #expect(try unfinishedFiles().isEmpty)
+    }
+
+    /// Leaves the files of writers that were killed this moment, one for each lock.
+    private func leaveUnfinishedFiles() throws {
+        for stripe in 0..<FileCacheName.stripes {
+            let path = "\(directory)/state/suite/\(FileCacheName.temporary(stripe))"
+            try #require(FileManager.default.createFile(atPath: path, contents: Data("secret".utf8)))
+        }
+        try #require(unfinishedFiles().count == FileCacheName.stripes)
+    }
+
+    private func unfinishedFiles() throws -> [String] {
+        try FileManager.default.contentsOfDirectory(atPath: directory + "/state/suite").filter { $0.hasPrefix(".new-") }
     }
 
     /// Over SSH there is no keyring. Then a move takes the tokens in files.

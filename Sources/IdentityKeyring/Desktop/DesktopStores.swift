@@ -59,6 +59,16 @@ final class DesktopStores: Sendable {
         }
     }
 
+    /// Returns the cache of a store that the tokens leave. If its key is not in its place any more, the key of `next` may be the
+    /// same key in another place: then that one is used.
+    func source(_ store: TokenStore, for group: CacheGroup, movingTo next: TokenStore) async throws -> any TokenCache {
+        guard let key = store.keyFile, let moved = next.keyFile, try await key.isMissing() else {
+            return try cache(store, for: group)
+        }
+        let files = try sealedFiles(of: store)
+        return EncryptedTokenCache(files, keyFrom: groupKey(moved, files, group))
+    }
+
     /// Reads the key of encrypted files, or the part of a store that is in the keyring. Creates nothing.
     func checkReadable(_ store: TokenStore, for group: CacheGroup) async throws {
         switch store {

@@ -16,6 +16,9 @@ extension DesktopTokenCache {
     /// records in the keyring itself belong to the user and the group, not to a directory: a move out of the keyring takes
     /// them from every directory that uses them, and a failed move into the keyring removes all of the group's items there.
     ///
+    /// If a key file has another path now, for example because the home was moved, move the tokens to the store with that path:
+    /// the key is used if it is the same.
+    ///
     /// - Throws: `.invalidArgument` for a store that the policy does not accept, and for memory; `.cacheBusy` if another
     ///   process changes, moves or refreshes the tokens; the errors of the stores. Then the old store is still in use.
     ///   `CancellationError`.
@@ -42,7 +45,7 @@ extension DesktopTokenCache {
             if chosen != mark { try await inUse.marker.change(mark, to: chosen, for: group) }
             return
         }
-        let source = try stores.cache(mark.store, for: group)
+        let source = try await stores.source(mark.store, for: group, movingTo: store)
         let target = try stores.cache(store, for: group)
         var copying = mark
         copying.copies = store
@@ -61,6 +64,7 @@ extension DesktopTokenCache {
         }
         inUse.forget(group)
         try await clear(copied, in: source)
+        try await stores.plain.removeUnfinishedFiles(in: group)
         try await inUse.marker.change(clearing, to: StoreMark(store: store, moves: clearing.moves), for: group)
     }
 
@@ -96,6 +100,8 @@ extension DesktopTokenCache {
                 _ = try await cache.replace(record, with: nil, for: key)
             }
         }
+        // A writer that was killed may have left a token there.
+        try await (cache as? FileTokenCache)?.removeUnfinishedFiles(in: group)
     }
 
     /// Takes all locks of the group at a time when no process refreshes. A refreshing process has a lease in the old

@@ -122,7 +122,12 @@ public final class DesktopTokenCache: TokenCache, CorruptRecordKeeping {
     ///   be used; `CancellationError`.
     public func openedStore(for group: CacheGroup) async throws -> OpenedStore {
         let current = try await inUse.current(for: group)
-        if current.store.needsKeyring { try await stores.requireKeyring() }
+        guard current.store.needsKeyring else { return current.opened }
+        do {
+            try await stores.requireKeyring()
+        } catch {
+            throw inUse.explained(error, for: group)
+        }
         return current.opened
     }
 
@@ -136,7 +141,12 @@ public final class DesktopTokenCache: TokenCache, CorruptRecordKeeping {
         guard current.store != .memory else { return }
         // The marker and the locks are beside the files, for every store.
         try await stores.plain.checkWritable(in: group)
-        if current.store != .file { try await current.cache.checkWritable(in: group) }
+        guard current.store != .file else { return }
+        do {
+            try await current.cache.checkWritable(in: group)
+        } catch {
+            throw inUse.explained(error, for: group)
+        }
     }
 
     /// Reserves a write in the current store, under no lock. If the tokens are moved to another store meanwhile, the write
@@ -175,7 +185,11 @@ public final class DesktopTokenCache: TokenCache, CorruptRecordKeeping {
         guard key.kind != .lease else { return try await inUse.store(for: key.group).cache.record(for: key) }
         var current = try await inUse.current(for: key.group)
         for _ in 0..<Self.maximumAttempts {
-            if let record = try await current.cache.record(for: key) { return record }
+            do {
+                if let record = try await current.cache.record(for: key) { return record }
+            } catch {
+                throw inUse.explained(error, for: key.group)
+            }
             // Another process may have moved the record to another store meanwhile.
             let next = try await inUse.current(for: key.group)
             if next.isStill(current) { return nil }
@@ -198,7 +212,11 @@ public final class DesktopTokenCache: TokenCache, CorruptRecordKeeping {
             defer { lock.end() }
             var current = try await inUse.current(for: key.group)
             if new != nil, key.kind != .lease { current = try await inUse.remember(current) }
-            return try await current.cache.replace(expected, with: new, for: key)
+            do {
+                return try await current.cache.replace(expected, with: new, for: key)
+            } catch {
+                throw inUse.explained(error, for: key.group)
+            }
         }
     }
 
@@ -208,7 +226,12 @@ public final class DesktopTokenCache: TokenCache, CorruptRecordKeeping {
     public func records(of kind: CacheKey.Kind, in group: CacheGroup) async throws -> [CacheKey: CacheRecord] {
         var known = try await inUse.current(for: group)
         for _ in 0..<Self.maximumAttempts {
-            let records = try await known.cache.records(of: kind, in: group)
+            let records: [CacheKey: CacheRecord]
+            do {
+                records = try await known.cache.records(of: kind, in: group)
+            } catch {
+                throw inUse.explained(error, for: group)
+            }
             let current = try await inUse.current(for: group)
             if current.isStill(known) { return records }
             known = current

@@ -13,6 +13,12 @@ struct DesktopStore: Sendable {
 
     var store: TokenStore { opened.store }
 
+    /// Whether the store was chosen before, so that it holds tokens.
+    var isRemembered: Bool {
+        if mark != nil { return true }
+        return if case .remembered = opened.reason { true } else { false }
+    }
+
     /// Whether `other` is the same store, and the tokens were not moved meanwhile.
     func isStill(_ other: DesktopStore) -> Bool {
         store == other.store && mark?.moves ?? 0 == other.mark?.moves ?? 0
@@ -94,6 +100,25 @@ final class StoresInUse: Sendable {
             return nil
         }
         return try await stores.isInKeyring(group) ? .keyring : nil
+    }
+
+    /// Returns an error for a keyring that is absent although the policy lists a store without one: earlier tokens hold the program
+    /// to their store.
+    func explained(_ error: any Error, for group: CacheGroup) -> any Error {
+        guard let problem = error as? AuthenticationError, StoreChoice.isAbsence(problem),
+            let known = known(for: group), known.store.needsKeyring, known.isRemembered,
+            let other = policy.stores.first(where: { !$0.needsKeyring })
+        else { return error }
+        return AuthenticationError(
+            problem.code,
+            """
+            The sign-ins are in the store '\(known.store)' since an earlier run, and their keyring cannot be reached here \
+            (\(problem.code.rawValue)). The program does not begin the store '\(other)' beside them, because they would not be \
+            found there. Run it where the keyring is, for example in the desktop session. There it can also move the sign-ins, \
+            so that they need no keyring: DesktopTokenCache.move(to:in:).
+            """,
+            underlyingError: problem
+        )
     }
 
     /// Records that `known` holds the tokens, or returns the store that another process has recorded.

@@ -33,7 +33,10 @@ enum StoreAdvice {
         let examine = options.ofProvider.command("doctor")
         if remembered.hasKeyFile {
             guard [.cacheKeyUnavailable, .cacheUndecryptable].contains(error.code) else { return nil }
-            return "The tokens rest in '\(remembered)', and only that key opens them. To examine it: \(examine)"
+            return """
+                The tokens rest in '\(remembered)', and only that key opens them. If it has another place now: \
+                \(options.ofProvider.command("cache move --to encrypted:key-file=PATH")). To examine it: \(examine)
+                """
         }
         guard remembered.needsKeyring, error.isKeyringAbsence || error.code == .cacheKeyUnavailable else { return nil }
         return """

@@ -115,6 +115,48 @@ import Testing
         #expect(code(credentials: directory.path, file) == expected)
     }
 
+    /// As the directory of a file cache. A recorded place is absolute.
+    @Test(arguments: ["key", "./key"]) func beginsARelativePathAtTheWorkingDirectory(_ path: String) throws {
+        let directory = try #require(SystemCall.workingDirectory)
+        #expect(try KeyFile(path: path).description == "key-file=\(FilePath.normalized(directory + "/key"))")
+        #expect(throws: AuthenticationError.self) { try KeyFile("key-file=\(path)") }
+    }
+
+    /// Eight first runs at the same time: one makes the key, and all use it.
+    @Test(.timeLimit(.minutes(1))) func isMadeOnceByManyProcesses() async throws {
+        let path = directory.path + "/a/b/key"
+        await withTaskGroup { group in
+            for _ in 0..<8 {
+                group.addTask {
+                    await #expect(processExitsWith: .success) { [path = path as String] in
+                        let file = try KeyFile(path: path)
+                        try await file.createIfMissing()
+                        let key = try await file.encryptionKey()
+                        try #require(try await file.encryptionKey() == key)
+                    }
+                }
+            }
+        }
+        let file = try KeyFile(path: path)
+        let key = try await file.encryptionKey()
+        #expect(try await file.createIfMissing() == false)
+        #expect(try await file.encryptionKey() == key)
+        #expect(try FileManager.default.contentsOfDirectory(atPath: directory.path + "/a/b") == ["key"])
+    }
+
+    @Test func saysWhatToDoForAFirstUse() async throws {
+        let file = try KeyFile(path: path)
+        let error = await #expect(throws: AuthenticationError.self) { try await file.encryptionKey() }
+        #expect(error?.code == .cacheKeyUnavailable)
+        #expect(error?.message.contains("For a first use, make it (KeyFile.createIfMissing") == true)
+        #expect(try await file.isMissing())
+        #expect(try await file.createIfMissing())
+        #expect(try await !file.isMissing())
+        _ = try await file.encryptionKey()
+        // A credential is not made here.
+        await #expect(throws: AuthenticationError.self) { try await KeyFile(credential: "x").createIfMissing() }
+    }
+
     @Test func saysWhereACredentialComesFrom() throws {
         let file = try KeyFile(credential: "token-key")
         for directory in [nil, "relative"] {
@@ -127,8 +169,8 @@ import Testing
         #expect(missing?.message.contains("\(directory.path)/token-key does not exist") == true)
     }
 
-    @Test(arguments: ["", "key", "./key", "/", "/a/", "/a/..", "/a/.", "/a\0b", "/a\nb"])
-    func takesOnlyAnAbsolutePath(path: String) {
+    @Test(arguments: ["", ".", "a/", "/", "/a/", "/a/..", "/a/.", "/a\0b", "/a\nb"])
+    func takesOnlyAPathThatEndsWithAName(path: String) {
         let error = #expect(throws: AuthenticationError.self) { try KeyFile(path: path) }
         #expect(error?.code == .invalidArgument)
     }

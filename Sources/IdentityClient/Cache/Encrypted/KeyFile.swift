@@ -4,7 +4,7 @@
 ///
 /// The file has exactly 32 random bytes, or the same protected by a pass phrase (``PassPhraseKey``). Only its owner may
 /// read it (mode 0600 or 0400), and it is no symbolic link. A credential may also belong to root, as systemd makes it. A key
-/// is made only by ``create(passPhrase:)``: a missing key is an error.
+/// is made only by ``create(passPhrase:)`` and ``createIfMissing(passPhrase:)``: a missing key is an error.
 ///
 /// ```swift
 /// let cache = EncryptedTokenCache(FileTokenCache(), keyFrom: try KeyFile(credential: "token-key"))
@@ -19,20 +19,20 @@ public struct KeyFile: EncryptionKeyProvider, Hashable {
     private static let queue = QueueExecutor("identity-client.key-file")
     private let place: Place
 
-    /// Names the key file at an absolute path. Reads nothing.
+    /// Names the key file at a path. Reads nothing.
     ///
-    /// - Throws: `AuthenticationError.configuration` for a path that is relative or has control characters.
+    /// - Parameter path: The file. A relative path begins at the current working directory.
+    /// - Throws: `AuthenticationError.configuration` for a path that does not end with a name or has control characters.
     public init(path: String) throws {
-        let slash = UInt8(ascii: "/")
-        guard path.utf8.first == slash, path.utf8.allSatisfy({ $0 >= 0x20 && $0 != 0x7F }),
-            FilePath.parts(of: path).last.map({ $0 != ".." && $0 != "." }) == true, path.utf8.last != slash
+        guard path.utf8.allSatisfy({ $0 >= 0x20 && $0 != 0x7F }), path.utf8.last != UInt8(ascii: "/"),
+            FilePath.parts(of: path).last.map({ $0 != ".." && $0 != "." }) == true
         else {
             throw AuthenticationError(
                 .invalidArgument,
-                "The path of a key file begins with / and ends with the file's name, without control characters."
+                "The path of a key file ends with the file's name, and has no control characters."
             )
         }
-        place = .path(FilePath.normalized(path))
+        place = .path(FilePath.absolute(path, in: SystemCall.workingDirectory ?? "/"))
     }
 
     /// Names the file of a credential in `$CREDENTIALS_DIRECTORY`, where systemd puts the credentials of a unit with
@@ -55,14 +55,15 @@ public struct KeyFile: EncryptionKeyProvider, Hashable {
     ///
     /// - Throws: As the other initializers.
     package init(_ text: String) throws {
-        if let path = text.after("key-file=") {
+        // A recorded place is the same in every working directory.
+        if let path = text.after("key-file="), path.utf8.first == UInt8(ascii: "/") {
             try self.init(path: path)
         } else if let name = text.after("credential=") {
             try self.init(credential: name)
         } else {
             throw AuthenticationError(
                 .invalidArgument,
-                "The place of a key is key-file= with a path, or credential= with a name."
+                "The place of a key is key-file= with an absolute path, or credential= with a name."
             )
         }
     }
@@ -90,6 +91,28 @@ public struct KeyFile: EncryptionKeyProvider, Hashable {
         if case .protected = try await content() { true } else { false }
     }
 
+    /// Whether there is no file or credential of that name.
+    ///
+    /// - Throws: As ``encryptionKey()``.
+    package func isMissing() async throws -> Bool {
+        let path = path(credentials: SystemCall.environment("CREDENTIALS_DIRECTORY"))
+        return try await Self.queue.runUnlessCancelled {
+            do {
+                return try path.map { try SystemCall.status(of: $0, followingLinks: false) == nil } ?? true
+            } catch {
+                throw AuthenticationError.fromFileCache(error)
+            }
+        }
+    }
+
+    /// The path of the file; `nil` for a credential where there are none.
+    private func path(credentials: String?) -> String? {
+        switch place {
+        case .path(let path): path
+        case .credential(let name): credentials.flatMap { $0.hasPrefix("/") ? "\($0)/\(name)" : nil }
+        }
+    }
+
     /// Makes a new random key in a new file of mode 0600, with the missing directories above it. Replaces no file.
     ///
     /// The file appears complete or not at all.
@@ -99,14 +122,47 @@ public struct KeyFile: EncryptionKeyProvider, Hashable {
     /// - Throws: `.invalidArgument` for an empty pass phrase, if something has that name, or for a credential, which only
     ///   systemd makes; `.cachePermissions`, `.cacheFull` or `.cache` if the file cannot be written.
     public func create(passPhrase: String? = nil) async throws {
+        guard try await isMade(passPhrase) else {
+            throw AuthenticationError(
+                .invalidArgument,
+                "\(self) exists already. It stays as it is, because a key may be needed. Name another file, or use the key "
+                    + "that is there (createIfMissing)."
+            )
+        }
+    }
+
+    /// Makes a new random key as ``create(passPhrase:)`` does, unless something has that name. Any number of programs may
+    /// call this at the same time: one of them makes the key, and all use it.
+    ///
+    /// Call it only where a missing key means a first use, not where a disk may be missing: tokens that were encrypted
+    /// with another key cannot be read with the new one, and nothing is stored beside them.
+    ///
+    /// ```swift
+    /// let key = try KeyFile(path: "/var/lib/example/token.key")
+    /// try await key.createIfMissing()
+    /// let cache = EncryptedTokenCache(FileTokenCache(), keyFrom: key)
+    /// ```
+    ///
+    /// - Parameter passPhrase: The pass phrase that protects a new key. The default is none.
+    /// - Returns: Whether this call made the key.
+    /// - Throws: As ``create(passPhrase:)``, except that an existing file is no error. Whether it is a key is found when it is
+    ///   read.
+    @discardableResult
+    public func createIfMissing(passPhrase: String? = nil) async throws -> Bool {
+        try await isMade(passPhrase)
+    }
+
+    /// Returns false if something has the name.
+    private func isMade(_ passPhrase: String?) async throws -> Bool {
         guard case .path(let path) = place else {
             throw AuthenticationError(.invalidArgument, "A credential is made by systemd-creds, not here.")
         }
         guard passPhrase != "" else { throw AuthenticationError(.invalidArgument, "A pass phrase is not empty.") }
-        try await Self.queue.run {
+        return try await Self.queue.run {
             do {
+                if try SystemCall.status(of: path, followingLinks: false) != nil { return false }
                 let key = EncryptionKey.random()
-                try Self.write(
+                return try Self.write(
                     try passPhrase.map { try ProtectedKey(key, passPhrase: $0).bytes } ?? key.bytes,
                     to: path
                 )
@@ -153,21 +209,14 @@ extension KeyFile {
 
     /// - Parameter credentials: The directory of the credentials.
     func content(credentials: String?) throws -> Content {
-        let path: String
-        let name: String
-        switch place {
-        case .path(let given): (path, name) = (given, "The key file \(given)")
-        case .credential(let credential):
-            guard let credentials, credentials.hasPrefix("/") else {
-                throw AuthenticationError(
-                    .cacheKeyUnavailable,
-                    "The key is the credential '\(credential)' of systemd, and there is no CREDENTIALS_DIRECTORY. Only the "
-                        + "processes of a unit with LoadCredential= or LoadCredentialEncrypted= have it: run this there. "
-                        + "The tokens are not changed."
-                )
-            }
-            (path, name) = ("\(credentials)/\(credential)", "The credential \(credentials)/\(credential)")
+        guard let path = path(credentials: credentials) else {
+            throw AuthenticationError(
+                .cacheKeyUnavailable,
+                "The key '\(self)' comes from systemd, and there is no CREDENTIALS_DIRECTORY. Only the processes of a unit with "
+                    + "LoadCredential= or LoadCredentialEncrypted= have it: run this there. The tokens are not changed."
+            )
         }
+        let name = isCredential ? "The credential \(path)" : "The key file \(path)"
         let file: Descriptor?
         do {
             file = try Descriptor.file(at: path)
@@ -182,7 +231,7 @@ extension KeyFile {
         guard let file else {
             throw AuthenticationError(
                 .cacheKeyUnavailable,
-                "\(name) does not exist. Tokens that were encrypted with it are still there: bring it back."
+                "\(name) does not exist. \(remedyIfMissing)"
             )
         }
         do {
@@ -204,12 +253,21 @@ extension KeyFile {
         }
     }
 
+    private var isCredential: Bool { if case .credential = place { true } else { false } }
+
+    /// Whether this is a first use cannot be known here, so both cases have their sentence.
+    private var remedyIfMissing: String {
+        let first =
+            isCredential
+            ? "For a first use, make it with systemd-creds."
+            : "For a first use, make it (KeyFile.createIfMissing, or: identityctl cache create-key)."
+        return "\(first) If tokens were encrypted with it before, they are unchanged, and can be read when it is back."
+    }
+
     /// Checks that no other user can have read or made the file.
     private func check(_ status: FileStatus, path: String, name: String) throws {
         guard status.kind == .file else { throw SecureFile.refusal("\(name) is not a plain file.") }
         let user = SystemCall.effectiveUser
-        var isCredential = false
-        if case .credential = place { isCredential = true }
         guard status.owner == user || isCredential && status.owner == 0 else {
             throw SecureFile.refusal(
                 "\(name) belongs to user \(status.owner), but this program runs as user \(user). Run it as that user."
@@ -235,7 +293,8 @@ extension KeyFile {
         return (end == path.startIndex ? "/" : String(path[..<end]), name)
     }
 
-    private static func write(_ bytes: [UInt8], to path: String) throws {
+    /// Writes a new file; returns false if something has that name.
+    private static func write(_ bytes: [UInt8], to path: String) throws -> Bool {
         let (parent, name) = parts(of: path)
         if try SystemCall.status(of: parent, followingLinks: true) == nil {
             let (above, last) = parts(of: parent)
@@ -254,12 +313,10 @@ extension KeyFile {
             try directory.link(temporary, as: name)
         } catch {
             guard error.isExistence else { throw error }
-            throw AuthenticationError(
-                .invalidArgument,
-                "\(path) exists already. It stays as it is, because a key may be needed. Name another file."
-            )
+            return false
         }
         try directory.synchronize()
+        return true
     }
 }
 

@@ -54,6 +54,36 @@ extension FileTokenCache {
     }
 }
 
+// What killed writers left.
+extension FileTokenCache {
+    /// Removes the files of `group` that writers were writing when they were killed, of any age. They may contain tokens.
+    ///
+    /// - Throws: The errors of ``replace(_:with:for:)``.
+    package func removeUnfinishedFiles(in group: CacheGroup) async throws {
+        for stripe in 0..<FileCacheName.stripes {
+            var wait = LockWait(timeout: lockTimeout)
+            while try await !writers[stripe].doing({ try self.tryRemoveUnfinishedFiles(of: stripe, in: group) }) {
+                try await wait.again(for: directory() + "/\(group.name)/" + FileCacheName.lock(stripe))
+            }
+        }
+    }
+
+    /// Returns false if another process holds the lock.
+    private func tryRemoveUnfinishedFiles(of stripe: Int, in group: CacheGroup) throws -> Bool {
+        guard let directory = try SecureDirectory.open(self.directory(), group.name) else { return true }
+        func unfinished() throws -> [String] {
+            try directory.names().filter { FileCacheName.isTemporary($0, stripe: stripe) }
+        }
+        guard try !unfinished().isEmpty else { return true }
+        guard let lock = try FileLock.take(stripe, in: directory) else { return false }
+        // Files of these names are written only under the lock.
+        for name in try unfinished() { try directory.remove(name) }
+        try directory.synchronize()
+        _ = consume lock
+        return true
+    }
+}
+
 /// The time that a writer has waited for another process, and its next pause.
 struct LockWait {
     private let timeout: Duration
