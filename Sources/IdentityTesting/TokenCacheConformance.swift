@@ -1,5 +1,6 @@
 // Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
 
+import Glibc
 public import IdentityClient
 
 /// A check that a token cache keeps the promises of `TokenCache`.
@@ -23,6 +24,13 @@ public struct TokenCacheConformance: Sendable {
     /// How long a call by a cancelled task, or a hint, may take. The default is 5 s.
     public var timeout: Duration = .seconds(5)
 
+    /// Receives a line about what is being checked, if a rule takes longer than five seconds: then, and with each step of the cost.
+    /// The default prints it to standard error.
+    public var report: @Sendable (String) -> Void = { StandardError.write("Token cache conformance: \($0)\n") }
+
+    /// After how much time a rule is reported.
+    package var reportDelay: Duration = .seconds(5)
+
     /// How long a rule may take. The rule about the cost may take ten times as long.
     package var timeLimit: Duration = .seconds(60)
 
@@ -36,8 +44,9 @@ public struct TokenCacheConformance: Sendable {
     /// - Parameters:
     ///   - isShared: Whether all caches that `make` returns share their records. Use `false` for a cache that is
     ///     private to its instance; the rules about two caches are then skipped.
-    ///   - costRecords: The number of records at which the cost of a lookup is compared with the cost at 10. `nil`
-    ///     skips the measurement, for storage in which writing so many records takes minutes.
+    ///   - costRecords: The number of records up to which the cost of a lookup is compared with the cost at 10: three times as
+    ///     many in each step, until the cost has grown. `nil` skips the measurement, for storage in which writing so many records
+    ///     takes minutes.
     ///   - make: Returns a cache. It is called once or twice for each rule.
     public init(
         isShared: Bool = true,
@@ -68,6 +77,12 @@ public struct TokenCacheConformance: Sendable {
         default: break
         }
         let limit = rule == .flatCost ? timeLimit * 10 : timeLimit
+        let (report, delay) = (report, reportDelay)
+        let reporting = Task {
+            try await Task.sleep(for: delay)
+            report("Still checking: \(rule) This may take up to \(limit).")
+        }
+        defer { reporting.cancel() }
         try await bounded(by: limit, rule, ending: Self.clearingLimit) {
             let tested = try await TestedCache(cache: make(), rule: rule, group: TestedCache.randomGroup())
             try await tested.clearing { try await check(rule, in: tested) }
@@ -96,8 +111,20 @@ public struct TokenCacheConformance: Sendable {
         case .writabilityCheck: try await tested.checkWritabilityCheck()
         case .reservation: try await tested.checkReservation(beside: isShared ? make() : nil)
         case .hints: try await checkHints(in: tested)
-        case .flatCost: try await tested.checkFlatCost(records: costRecords ?? 0)
+        case .flatCost:
+            let begin = ContinuousClock.now
+            try await tested.checkFlatCost(records: costRecords ?? 0) { count in
+                if begin.duration(to: .now) >= reportDelay { report("The cost of a lookup among \(count) records.") }
+            }
         default: throw Failure(rule, "this kit does not know the rule.")
         }
+    }
+}
+
+/// The stream for a person who waits.
+private enum StandardError {
+    static func write(_ line: String) {
+        let bytes = Array(line.utf8)
+        _ = unsafe bytes.withUnsafeBytes { unsafe Glibc.write(STDERR_FILENO, $0.baseAddress, $0.count) }
     }
 }

@@ -28,6 +28,16 @@ struct ScriptedBrowserTests {
         #expect(try await browser.finalPage().status < 400)
     }
 
+    /// A test of a refusal proves nothing if the person is signed in.
+    @Test(arguments: [true, false]) func refusesOnlyWhereAPageAsks(_ asks: Bool) async throws {
+        let setup = try TestSetup { $0.consentScopes = asks ? ["api.read"] : [] }
+        setup.browser.behaviour = .deny
+        let error = try await expectError(asks ? .accessDenied : .configuration) {
+            try await setup.application().acquireTokenInteractively(scopes: ["api.read"])
+        }
+        #expect(error.message.contains("consentScopes") != asks)
+    }
+
     /// A sign-in that cannot succeed says at once what the provider said, and does not wait out its five minutes.
     @Test func failsAtOnceWithWhatTheProviderRefused() async throws {
         let setup = try TestSetup()

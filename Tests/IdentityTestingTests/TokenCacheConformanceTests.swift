@@ -3,6 +3,7 @@
 import IdentityClient
 import IdentityTestSupport
 import IdentityTesting
+import Synchronization
 import Testing
 
 @Suite struct TokenCacheConformanceTests {
@@ -79,6 +80,34 @@ import Testing
         #expect(storage.recordCount == 0)
     }
 
+    /// Writing 10,000 records into slow storage takes minutes.
+    @Test(.timeLimit(.minutes(1))) func stopsAtTheFirstStepThatShowsAGrowingCost() async throws {
+        let written = Mutex(0)
+        let kit = TokenCacheConformance(isShared: false) {
+            CountingCache(BrokenCache(.scansAll)) { written.withLock { $0 += 1 } }
+        }
+        let failure = await #expect(throws: TokenCacheConformance.Failure.self) { try await kit.run(.flatCost) }
+        #expect(failure?.rule == .flatCost)
+        // The records are written and removed.
+        #expect(written.withLock { $0 } < 2 * 1_000)
+    }
+
+    @Test(.timeLimit(.minutes(1))) func saysWhatItIsChecking() async throws {
+        let lines = Mutex<[String]>([])
+        var kit = TokenCacheConformance(isShared: false, costRecords: 50) { InMemoryTokenCache() }
+        kit.reportDelay = .zero
+        kit.report = { line in lines.withLock { $0.append(line) } }
+        try await kit.run(.flatCost)
+        let steps = lines.withLock { $0 }.filter { !$0.hasPrefix("Still") }
+        #expect(steps == [30, 50].map { "The cost of a lookup among \($0) records." })
+        var slow = TokenCacheConformance { FullCache(InMemoryTokenCache()) }
+        slow.reportDelay = .milliseconds(1)
+        slow.timeLimit = .milliseconds(200)
+        slow.report = kit.report
+        await #expect(throws: TokenCacheConformance.Failure.self) { try await slow.run(.flatCost) }
+        #expect(lines.withLock { $0 }.contains { $0.hasPrefix("Still checking: \(Rule.flatCost)") })
+    }
+
     @Test(.timeLimit(.minutes(1))) func leavesNothingBehindOfARuleThatTakesTooLong() async throws {
         let storage = InMemoryTokenCache()
         var kit = TokenCacheConformance { FullCache(storage) }
@@ -96,6 +125,25 @@ import Testing
         run.cancel()
         await #expect(throws: CancellationError.self) { try await run.value }
         #expect(storage.recordCount == 0)
+    }
+}
+
+/// A cache that tells of each write.
+private struct CountingCache: TokenCache {
+    private let base: any TokenCache
+    private let tell: @Sendable () -> Void
+
+    init(_ base: any TokenCache, _ tell: @escaping @Sendable () -> Void) { (self.base, self.tell) = (base, tell) }
+
+    func record(for key: CacheKey) async throws -> CacheRecord? { try await base.record(for: key) }
+
+    func replace(_ expected: CacheRecord?, with new: CacheRecord?, for key: CacheKey) async throws -> Bool {
+        tell()
+        return try await base.replace(expected, with: new, for: key)
+    }
+
+    func records(of kind: CacheKey.Kind, in group: CacheGroup) async throws -> [CacheKey: CacheRecord] {
+        try await base.records(of: kind, in: group)
     }
 }
 

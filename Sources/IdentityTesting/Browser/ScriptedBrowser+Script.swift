@@ -18,7 +18,8 @@ extension ScriptedBrowser {
 
         /// Signs in and gives consent.
         public static let approve = Behaviour(kind: .approve)
-        /// Signs in and refuses consent if a page asks for it.
+        /// Signs in and refuses consent. If no page asks for it, the visit fails with `.configuration`: name scopes in the provider's
+        /// `settings.consentScopes`.
         public static let deny = Behaviour(kind: .deny)
         /// Cancels on the first page that can be cancelled.
         public static let cancel = Behaviour(kind: .cancel)

@@ -10,6 +10,8 @@ extension ScriptedBrowser {
         var method = "GET"
         var url: String
         var form: [(String, String)] = []
+        /// Whether the person refuses with this step.
+        var refuses = false
     }
 
     /// Goes to `url`, acts on every page, and returns the last page.
@@ -22,8 +24,11 @@ extension ScriptedBrowser {
     func visit(_ url: URL, _ opening: Promise<Void>) async throws -> Page {
         var step = Step(url: url.absoluteString)
         var lastPage: Page?
+        var hasRefused = false
         for _ in 0..<20 {
+            hasRefused = hasRefused || step.refuses
             if leavesProvider(step, after: lastPage) || WebAddress(step.url) == nil {
+                try checkThatAPersonCouldRefuse(step, hasRefused)
                 return try await goBack(step, opening) ?? lastPage ?? Page(address: step.url, status: 0, body: "")
             }
             let response = try await fetch(step)
@@ -44,6 +49,20 @@ extension ScriptedBrowser {
             step = next
         }
         throw AuthenticationError(.connectionFailed, "The browser was sent in circles.")
+    }
+
+    /// Throws where a person who refuses consent would be signed in, because no page asked for it.
+    private func checkThatAPersonCouldRefuse(_ step: Step, _ hasRefused: Bool) throws {
+        guard !hasRefused, behaviour == .deny,
+            (step.form + Self.query(of: step.url)).contains(where: { $0.0 == "code" })
+        else { return }
+        throw AuthenticationError(
+            .configuration,
+            """
+            The person refuses consent (Behaviour.deny), and no page of the provider asked for it. Name the scopes that need \
+            consent in the provider's settings (consentScopes), or use Behaviour.cancel.
+            """
+        )
     }
 
     /// Returns whether the address belongs to the program, that is, lies outside the provider visited so far.
@@ -67,7 +86,8 @@ extension ScriptedBrowser {
             if items[index].0 == "name" { items[index].1 = person.name }
             if items[index].0 == "second_factor" { items[index].1 = provider?.settings.secondFactorCode ?? "" }
         }
-        return Step(method: form.method, url: form.action, form: items + [("action", button)])
+        let refuses = button == "deny"
+        return Step(method: form.method, url: form.action, form: items + [("action", button)], refuses: refuses)
     }
 
     private func fetch(_ step: Step) async throws -> ProviderResponse {
