@@ -1,7 +1,18 @@
 // Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
 
 /// Paths as text.
-enum FilePath {
+package enum FilePath {
+    /// Throws for a path whose bytes were no UTF-8. Its text has replacement characters, and names another place.
+    ///
+    /// - Throws: `.cache` that names the variable.
+    package static func checkReadable(_ path: String?, of variable: String) throws {
+        guard path?.unicodeScalars.contains("\u{FFFD}") == true else { return }
+        throw AuthenticationError(
+            .cache,
+            "The path in \(variable) is no UTF-8, so files would be put elsewhere. Set it to a path in UTF-8, such as a link to the directory."
+        )
+    }
+
     /// The path without empty parts and `.`, which could hide a link at its end. `..` stays, for the system.
     static func normalized(_ path: String) -> String {
         "/" + parts(of: path).filter { $0 != "." }.joined(separator: "/")
@@ -19,7 +30,7 @@ enum FilePath {
     }
 
     /// The absolute path of a path that may begin at `directory`.
-    static func absolute(_ path: String, in directory: String) -> String {
+    package static func absolute(_ path: String, in directory: String) -> String {
         normalized(path.hasPrefix("/") ? path : "\(directory)/\(path)")
     }
 }

@@ -1,19 +1,22 @@
 // Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
 
-/// The directory for data of a session: the same for all programs of a user, whatever their environment.
+/// The directory for data of a session: the same for all programs of a user where the system has one for the user, whatever
+/// their environment.
 package enum RuntimeDirectory {
     private static let signsOfSnaps = Set("abcdefghijklmnopqrstuvwxyz0123456789-_".utf8)
 
-    /// `/run/user/<effective user>/swift-identity-client` where that is ours, else a place in the home that the user
-    /// database names. A program in a snap may write in `snap.<instance>` there and nowhere else. snapd does not make that
-    /// directory, so it is made here; only programs of that snap share it.
+    /// `/run/user/<effective user>/swift-identity-client` where that is ours, else `run` in the directory of the token files. A
+    /// program in a snap may write in `snap.<instance>` there and nowhere else. snapd does not make that directory, so it is
+    /// made here; only programs of that snap share it.
     /// - Parameters:
     ///   - root: Where the users' directories are.
     ///   - snap: The name of the snap, with the key of a parallel instance.
-    /// - Throws: `.cache` when there is no such home either.
+    ///   - state: The directory of the token files.
+    /// - Throws: `.cache` when there is no such directory either.
     package static func path(
         in root: String = "/run/user",
-        snap: String? = SystemCall.environment("SNAP_INSTANCE_NAME") ?? SystemCall.environment("SNAP_NAME")
+        snap: String? = SystemCall.environment("SNAP_INSTANCE_NAME") ?? SystemCall.environment("SNAP_NAME"),
+        state: @autoclosure () throws -> String = try StateDirectory.path()
     ) throws -> String {
         let user = SystemCall.effectiveUser
         let own = "\(root)/\(user)"
@@ -25,10 +28,7 @@ package enum RuntimeDirectory {
             }
             return "\(own)/swift-identity-client"
         }
-        guard let home = SystemCall.home(ofUser: user), home.hasPrefix("/") else {
-            throw AuthenticationError(.cache, "User \(user) has neither a runtime directory nor a home directory.")
-        }
-        return FilePath.normalized("\(home)/.local/state/swift-identity-client/run")
+        return try state() + "/run"
     }
 
     /// Whether `path` is a directory that `user` alone can use. One that cannot be read is not.

@@ -1,7 +1,7 @@
 // Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
 
 /// A directory for tokens, opened only if it is safe, and created safely.
-enum SecureDirectory {
+package enum SecureDirectory {
     /// Opens the directory `name` in `path`; returns `nil` if one of them does not exist.
     /// - Throws: `.cachePermissions` if one of them is a link, another user's, or writable for others.
     static func open(_ path: String, _ name: String) throws -> Descriptor? {
@@ -16,7 +16,7 @@ enum SecureDirectory {
     /// - Throws: `.cachePermissions` for a program under `sudo` in another user's directory.
     static func create(_ path: String, _ name: String) throws {
         let parents = ancestors(of: path)
-        try refuseForeignHome(parents + [path])
+        try refuseForeignHome(of: "\(path)/\(name)")
         for directory in parents + [path, "\(path)/\(name)"] {
             // An existing entry may be anything; opening checks it.
             if try SystemCall.status(of: directory, followingLinks: true) != nil { continue }
@@ -33,16 +33,20 @@ enum SecureDirectory {
         try create(parent, name)
     }
 
-    /// With `sudo`, a program would leave directories to which their owner can no longer write.
-    private static func refuseForeignHome(_ directories: [String]) throws {
+    /// Throws if a program under `sudo` would write a file or directory of root's into its caller's directory: the caller could
+    /// no longer write there.
+    ///
+    /// - Parameter path: The absolute path of what would be written.
+    /// - Throws: `.cachePermissions`.
+    package static func refuseForeignHome(of path: String) throws {
         guard SystemCall.effectiveUser == 0, let caller = SystemCall.environment("SUDO_UID").flatMap(UInt32.init),
             caller != 0
         else { return }
-        for directory in directories {
+        for directory in ancestors(of: path) {
             guard let status = try SystemCall.status(of: directory, followingLinks: true), status.owner == caller
             else { continue }
             throw SecureFile.refusal(
-                "\(directory) belongs to user \(caller), and this program runs under sudo: tokens kept here would be out of "
+                "\(directory) belongs to user \(caller), and this program runs under sudo: what it writes here would be out of "
                     + "that user's reach. Run it without sudo, or name a directory of root's."
             )
         }

@@ -1,20 +1,24 @@
 // Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
 
 /// The directory for persistent data of a user's programs.
-enum StateDirectory {
+package enum StateDirectory {
     /// The directory of this library: in `$XDG_STATE_HOME` if that is absolute, otherwise in `~/.local/state` or the
     /// sandbox's counterpart.
     ///
     /// `$HOME` counts only if it is the user's own directory: `sudo` may leave another user's there.
-    /// - Throws: `.cache` if the user has no home.
-    static func path() throws -> String {
+    /// - Throws: `.cache` if the user has no home, or if its name is no UTF-8.
+    package static func path() throws -> String {
         let user = SystemCall.effectiveUser
         let path = path(
             home: ownHome(user) ?? SystemCall.home(ofUser: user),
             isFlatpak: SystemCall.exists("/.flatpak-info"),
             variable: SystemCall.environment
         )
-        if let path { return path }
+        for name in ["XDG_STATE_HOME", "HOME"] { try FilePath.checkReadable(SystemCall.environment(name), of: name) }
+        if let path {
+            try FilePath.checkReadable(path, of: "the home directory of user \(user)")
+            return path
+        }
         throw AuthenticationError(
             .cache,
             "User \(user) has no home directory to keep tokens in. Set XDG_STATE_HOME to an absolute path, or name a directory."

@@ -41,6 +41,7 @@ final class AgentPlace: Sendable {
     }
 
     private static func makeDirectory(of path: String) throws {
+        try PlainFile.refuseForeignHome(of: path)
         let directory = String(path[..<(path.lastIndex(of: "/") ?? path.startIndex)])
         if unsafe mkdir(directory, 0o700) != 0, errno != EEXIST {
             throw SystemFailure("The directory \(directory.printable) could not be made", number: errno)

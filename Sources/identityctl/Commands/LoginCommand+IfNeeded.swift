@@ -37,7 +37,7 @@ extension LoginCommand {
     }
 
     /// Waits for the turn to sign in to a provider with a client, in a group. If no lock can be had, as in a container
-    /// whose user has no home, every process has its turn at once.
+    /// whose user has no home, that is said, and every process has its turn at once.
     static func turn(
         in directory: @autoclosure () throws -> String,
         _ configuration: PublicClientApplication.Configuration,
@@ -67,7 +67,10 @@ extension LoginCommand {
                 .interactionTimedOut,
                 "Another sign-in for this client did not end in time. Finish it in the browser, or end it, and try again."
             )
-        } catch AuthenticationError.cache {
+        } catch let error as AuthenticationError where .cache ~= error.code {
+            console.line(
+                "Commands that sign in at the same time cannot wait for each other here, so each opens a page. \(error.message)"
+            )
             return nil
         }
     }

@@ -12,6 +12,8 @@ enum CompanionDirectory {
         let command = ProcessTable.current()
         let places = [environment["XDG_RUNTIME_DIR"], environment["TMPDIR"], "/tmp"]
         for place in places.compactMap({ $0 }) where place.hasPrefix("/") {
+            // The next place may be root's.
+            guard (try? PlainFile.refuseForeignHome(of: "\(place)/token")) != nil else { continue }
             removeLeftovers(in: place, command)
             var template = CText("\(place)/\(prefix(command))\(command.pid)-\(command.startTime)-XXXXXX")
             guard unsafe mkdtemp(&template) != nil else { continue }

@@ -54,6 +54,7 @@ enum Change: Hashable, Sendable {
 
     /// Makes the link beside its place first, so that the name is there all the time.
     private static func link(_ path: String, to target: String, _ home: Home) throws {
+        try PlainFile.refuseForeignHome(of: path)
         do {
             try FileManager.default.createDirectory(atPath: home.programs, withIntermediateDirectories: true)
         } catch {

@@ -12,12 +12,16 @@ struct Home: Sendable {
     /// The file of this program.
     let program: String
 
-    /// - Throws: `UsageError` without a home directory.
+    /// The directory of a person's configuration: `$XDG_CONFIG_HOME` if that is absolute, otherwise `~/.config`.
+    let configuration: String
+
+    /// - Throws: `UsageError` without a home directory, or if its name is no UTF-8.
     init(_ environment: Environment) throws {
-        guard let path = environment["HOME"], path.hasPrefix("/") else {
+        guard let path = try environment.path("HOME") else {
             throw UsageError("There is no home directory: set HOME.")
         }
         self.environment = environment
+        configuration = try environment.path("XDG_CONFIG_HOME") ?? "\(path)/.config"
         self.path = path
         program = try FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")
     }
@@ -25,11 +29,6 @@ struct Home: Sendable {
     /// The directory of a person's own programs.
     /// - SeeAlso: [Base directories](https://specifications.freedesktop.org/basedir-spec/latest/), "user-specific executables"
     var programs: String { "\(path)/.local/bin" }
-
-    /// The directory of a person's configuration: `$XDG_CONFIG_HOME` if that is absolute, otherwise `~/.config`.
-    var configuration: String {
-        environment["XDG_CONFIG_HOME"].flatMap { $0.hasPrefix("/") ? $0 : nil } ?? "\(path)/.config"
-    }
 
     /// The file to which links lead: that found in `PATH`, if it is this program, because its name stays when another version
     /// takes its place; otherwise this program's own.

@@ -47,6 +47,20 @@ struct Environment: Sendable {
         return Environment(lookup: { $0.hasPrefix("IDENTITYCTL_") ? nil : lookup($0) })
     }
 
+    /// The absolute path in a variable; `nil` if it is unset, empty or relative. The specification of base directories says to ignore
+    /// relative paths.
+    ///
+    /// - Throws: `UsageError` for a path that is no UTF-8.
+    func path(_ name: String) throws -> String? {
+        guard let path = self[name], path.hasPrefix("/") else { return nil }
+        do {
+            try FilePath.checkReadable(path, of: name)
+        } catch let error as AuthenticationError {
+            throw UsageError(error.message)
+        }
+        return path
+    }
+
     /// The value of a variable; `nil` if the variable is unset or empty.
     subscript(name: String) -> String? {
         lookup(name).flatMap { $0.isEmpty ? nil : $0 }

@@ -11,12 +11,11 @@ struct ProfileDirectory: Sendable {
     /// `identityctl` in `$XDG_CONFIG_HOME` if that is absolute, otherwise in `~/.config`.
     let base: String
 
-    /// - Throws: `UsageError` without a home directory.
+    /// - Throws: `UsageError` without a home directory, or if its name is no UTF-8.
     init(_ environment: Environment) throws {
-        // The specification of base directories says to ignore relative paths.
-        if let config = environment["XDG_CONFIG_HOME"], config.hasPrefix("/") {
+        if let config = try environment.path("XDG_CONFIG_HOME") {
             base = "\(config)/identityctl"
-        } else if let home = environment["HOME"], home.hasPrefix("/") {
+        } else if let home = try environment.path("HOME") {
             base = "\(home)/.config/identityctl"
         } else {
             throw UsageError("There is no home directory for profiles: set HOME.")
@@ -56,7 +55,7 @@ struct ProfileDirectory: Sendable {
     func names() throws -> [ProfileName] {
         guard let directory = unsafe opendir(directory) else {
             if errno == ENOENT { return [] }
-            throw SystemFailure("\(directory) cannot be read", number: errno)
+            throw PlainFile.unreadable(directory)
         }
         defer { unsafe closedir(directory) }
         var names: [ProfileName] = []

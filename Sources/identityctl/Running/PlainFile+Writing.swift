@@ -2,6 +2,7 @@
 
 import FoundationEssentials
 import Glibc
+import IdentityClient
 
 extension PlainFile {
     /// The things that a new file may take the place of.
@@ -20,8 +21,8 @@ extension PlainFile {
     /// - Parameters:
     ///   - mode: The file's mode in its place. Before that, only this user can read it.
     ///   - ready: Called with the file's descriptor before the move.
-    /// - Throws: `UsageError` if the place is taken, or for a link that leads to no file; `SystemFailure`; the errors of
-    ///   `ready`. An older file then stays.
+    /// - Throws: `UsageError` if the place is taken, or for a link that leads to no file; `SystemFailure`, also for root's file in
+    ///   the directory of the caller of `sudo`; the errors of `ready`. An older file then stays.
     static func write(
         _ bytes: [UInt8],
         to path: String,
@@ -30,6 +31,7 @@ extension PlainFile {
         ready: (Int32) throws -> Void = { _ in }
     ) throws {
         let target = place == .file ? try self.target(of: path) : path
+        try refuseForeignHome(of: target)
         let directory = self.directory(of: target)
         removeLeftovers(in: directory)
         let beside = directory + "/" + leftover + String(UInt64.random(in: 1 << 60 ... .max), radix: 16)
@@ -53,6 +55,18 @@ extension PlainFile {
         try ready(descriptor)
         if place == .free { try claim(path, for: beside) }
         guard unsafe rename(beside, target) == 0 else { throw failure(path) }
+    }
+
+    /// Throws where a file of root's would be in the way of the caller of `sudo`.
+    ///
+    /// - Throws: `SystemFailure`.
+    static func refuseForeignHome(of path: String) throws {
+        do {
+            let path = FilePath.absolute(path, in: FileManager.default.currentDirectoryPath)
+            try SecureDirectory.refuseForeignHome(of: path)
+        } catch let error as AuthenticationError {
+            throw SystemFailure(error.message)
+        }
     }
 
     /// The file that a symbolic link leads to; any other path as it is.
@@ -113,6 +127,6 @@ extension PlainFile {
     }
 
     private static func failure(_ path: String) -> SystemFailure {
-        SystemFailure("\(path.printable) could not be written", number: errno)
+        refusal(path, "could not be written")
     }
 }

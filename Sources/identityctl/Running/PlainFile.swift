@@ -1,6 +1,7 @@
 // Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
 
 import Glibc
+import IdentityClient
 
 /// A person's file that is read as a whole.
 enum PlainFile {
@@ -18,7 +19,7 @@ enum PlainFile {
         let descriptor = unsafe open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY)
         guard descriptor >= 0 else {
             if errno == ENOENT { return nil }
-            throw SystemFailure("\(path.printable) cannot be read", number: errno)
+            throw unreadable(path)
         }
         defer { close(descriptor) }
         var status = stat()
@@ -38,5 +39,31 @@ enum PlainFile {
             length += count
         }
         return (Array(bytes[..<length]), status.st_mode)
+    }
+
+    /// The error of a file or directory that `errno` says could not be opened.
+    static func unreadable(_ path: String) -> SystemFailure { refusal(path, "cannot be read") }
+
+    /// Names the file or directory of another user that is in the way, in a directory of this user's.
+    static func refusal(_ path: String, _ what: String) -> SystemFailure {
+        let number = errno
+        var place = path
+        while number == EACCES, place != "/", place != "." {
+            var (status, above) = (stat(), stat())
+            let parent = directory(of: place)
+            if unsafe lstat(place, &status) == 0, unsafe stat(parent, &above) == 0 {
+                guard status.st_uid != geteuid(), above.st_uid == geteuid() else {
+                    place = parent
+                    continue
+                }
+                let remedy = "sudo chown -hR \(geteuid()) \(place.shellWord)"
+                return SystemFailure(
+                    "\(path.printable) \(what), because \(place.printable) belongs to user \(status.st_uid). If a command under "
+                        + "sudo made it, run: \(remedy)"
+                )
+            }
+            place = parent
+        }
+        return SystemFailure("\(path.printable) \(what)", number: number)
     }
 }

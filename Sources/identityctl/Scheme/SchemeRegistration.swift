@@ -15,9 +15,8 @@ struct SchemeRegistration {
 
         init(_ environment: Environment) throws {
             func place(_ variable: String, _ below: String) throws -> String {
-                // The specification says to ignore relative paths.
-                if let path = environment[variable], path.hasPrefix("/") { return path }
-                guard let home = environment["HOME"], home.hasPrefix("/") else {
+                if let path = try environment.path(variable) { return path }
+                guard let home = try environment.path("HOME") else {
                     throw UsageError("There is no home directory: set HOME.")
                 }
                 return "\(home)/\(below)"
