@@ -76,8 +76,11 @@ extension FileTokenCache {
         }
         guard try !unfinished().isEmpty else { return true }
         guard let lock = try FileLock.take(stripe, in: directory) else { return false }
-        // Files of these names are written only under the lock.
-        for name in try unfinished() { try directory.remove(name) }
+        // Files of these names are written only under the lock, except for those that a living process has reserved.
+        for name in try unfinished() {
+            guard let file = try directory.file(name), try file.tryLock() else { continue }
+            try directory.remove(name)
+        }
         try directory.synchronize()
         _ = consume lock
         return true
