@@ -71,7 +71,7 @@ import Testing
         let group = account.group
         let calls: [@Sendable () async throws -> Void] = [
             { _ = try await later.record(for: account) }, { _ = try await later.records(of: .account, in: group) },
-            { _ = try await later.replace(nil, with: CacheRecord("x"), for: account) },
+            { _ = try await later.replace(nil, with: CacheRecord("x"), for: randomKey(group: group.name)) },
             { try await later.checkWritable(in: group) }, { _ = try await later.openedStore(for: group) },
         ]
         for call in calls {

@@ -149,7 +149,15 @@ public struct KeyFile: EncryptionKeyProvider, Hashable {
     ///   read.
     @discardableResult
     public func createIfMissing(passPhrase: String? = nil) async throws -> Bool {
-        try await isMade(passPhrase)
+        if try await isMade(passPhrase) { return true }
+        // The program that is making the key takes its temporary name away a moment later; until then it is refused.
+        for _ in 0..<100 {
+            guard case .path(let path) = place, let status = try? SystemCall.status(of: path, followingLinks: false),
+                status.links > 1
+            else { break }
+            try await Task.sleep(for: .milliseconds(10))
+        }
+        return false
     }
 
     /// Returns false if something has the name.
