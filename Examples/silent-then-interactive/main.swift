@@ -1,6 +1,7 @@
 // Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
 
 import FoundationEssentials
+@preconcurrency import Glibc
 import IdentityClient
 import IdentityKeyring
 
@@ -17,5 +18,6 @@ do {
     print("\(result.account.username ?? "The account") is signed in until \(result.expiresOn), with a token \(origin)")
     try await app.finishPendingRefreshes()
 } catch let error as AuthenticationError {
-    print(error.message)
+    fputs("\(error.message)\n", stderr)
+    exit(EXIT_FAILURE)
 }
