@@ -61,6 +61,25 @@ struct RefusedTokenTests {
         #expect(server.requests.count == 2 && server.connections == 1)
     }
 
+    /// Otherwise a program that asks the application directly gets the refused token until its end, and opens no browser.
+    @Test func handsNoTokenOutWhoseRenewalWasRefusedToo() async throws {
+        let setup = try TestSetup()
+        let (client, token) = try await setup.resourceClient()
+        let server = try server(refusing: token, with: "Bearer error=\"invalid_token\"")
+        let other = try setup.application()
+        let account = try #require(try await other.allAccounts().first)
+        #expect(try await other.acquireTokenSilently(scopes: ["api.read"], account: account).accessToken == token)
+        setup.provider.revokeSessions(of: .alice)
+        await #expect { try await client.get(server.url()) } throws: { .interactionRequired ~= $0 }
+        await #expect {
+            try await other.acquireTokenSilently(scopes: ["api.read"], account: account)
+        } throws: {
+            .interactionRequired ~= $0
+        }
+        let again = try await other.acquireToken(scopes: ["api.read"])
+        #expect(again.accessToken != token && setup.provider.count(of: .authorization) == 2)
+    }
+
     @Test func givesBackASecondRefusal() async throws {
         let setup = try TestSetup()
         let (client, _) = try await setup.resourceClient()

@@ -171,6 +171,9 @@ struct SilentFlow: Sendable {
                 ) { [self] in try await renewed(request, token, for: parameters.account, before: snapshot, context) }
             }
         } catch let error as AuthenticationError {
+            if .interactionRequired ~= error.code, let refused = request.need.refusedToken {
+                await environment.store.forget(accessToken: refused, of: request.id)
+            }
             guard let snapshot, let substitute = substitute(after: error, of: snapshot, request.need, parameters) else {
                 throw error
             }

@@ -17,6 +17,16 @@ struct Unsaved: Sendable {
 
 // Failed writes, until they succeed.
 extension CredentialStore {
+    /// Removes an access token that an API refused and whose renewal needs a person, so that no caller of any process gets
+    /// it any more. A cache that fails here does not hide the caller's error.
+    func forget(accessToken secret: String, of id: RecordID) async {
+        _ = try? await update(id) { current in
+            var current = current
+            current?.accessTokens.removeAll { $0.secret == secret }
+            return current
+        }
+    }
+
     /// Whether every write has reached the cache.
     var hasNoUnsaved: Bool { state.withLock { $0.unsaved.isEmpty } }
 
