@@ -45,8 +45,7 @@ enum RedirectRequest: Equatable {
         responseMode: ResponseMode,
         answers question: Question = .signIn
     ) {
-        // A foreign name that points here (DNS rebinding) appears in `Host`.
-        guard let host = request.headers["Host"]?.lowercased(), Self.hosts(port).contains(host) else {
+        guard Self.isAddressed(request.headers, to: port) else {
             self = .refused(status: 400)
             return
         }
@@ -89,9 +88,11 @@ enum RedirectRequest: Equatable {
             && (headers["Sec-Fetch-Mode"] ?? "navigate") == "navigate"
     }
 
-    private static func hosts(_ port: UInt16) -> [String] {
+    /// Whether the client knows the port by a loopback name. A foreign name that points here (DNS rebinding) appears in `Host`.
+    static func isAddressed(_ headers: LoopbackHeaders, to port: UInt16) -> Bool {
+        let hosts = headers.values(of: "Host").map { $0.lowercased() }
         let names = ["localhost", "127.0.0.1", "[::1]"]
-        return names.map { "\($0):\(port)" } + (port == 80 ? names : [])
+        return hosts.count == 1 && (names.map { "\($0):\(port)" } + (port == 80 ? names : [])).contains(hosts[0])
     }
 
     /// `application/x-www-form-urlencoded`, in UTF-8 if it names a charset.

@@ -5,14 +5,17 @@ import LoopbackHTTP
 import OAuthWire
 import Synchronization
 
-/// A one-time address on this computer that redirects the person's browser to another address.
+/// An address on this computer that redirects the person's browser to another address, once.
 ///
-/// Other users can read a browser's command line. Instead of a request with its `state`, hints or an ID token they see this address, which answers only this user.
+/// Other users can read a browser's command line. Instead of a request with its `state`, hints or an ID token they see this address, which answers only this user. A program that looks at the address before the browser does, as a launcher or a link checker, does not use it up: a browser says that a window navigates.
 final class StartAddress: Sendable {
     /// On the loopback interface, with a path that cannot be guessed.
     let url: URL
     private let server: LoopbackServer
+    /// Settled by the first visit.
     private let visit: Promise<Void>
+    /// Settled by the first visit of a browser that says so.
+    private let navigation: Promise<Void>
 
     /// Starts to listen, until this object is released.
     ///
@@ -22,46 +25,58 @@ final class StartAddress: Sendable {
     /// - Throws: `LoopbackServerError`
     init(leadingTo target: String, sender: RedirectSender = .current) throws {
         let path = "/" + SecureRandom.token()
-        let visit = Promise<Void>()
-        let isTaken = Mutex(false)
+        let (visit, navigation) = (Promise<Void>(), Promise<Void>())
+        let state = Mutex((port: UInt16(0), isTaken: false))
         let template = RedirectPageTemplate()
         let refusal = { @Sendable (status: Int) in template.response(RedirectPage(outcome: .refused), status: status) }
         server = try LoopbackServer.start(refuse: refusal) { request in
+            let port = state.withLock { $0.port }
+            guard RedirectRequest.isAddressed(request.headers, to: port) else { return refusal(400) }
             guard constantTimeEquals(request.target, path) else { return refusal(404) }
             guard request.method == "GET" else { return refusal(405) }
             guard Self.isUserNavigation(request.headers), await sender.mayHaveSent(request) else { return refusal(403) }
-            guard
-                isTaken.withLock({ isTaken in
-                    defer { isTaken = true }
-                    return !isTaken
-                })
-            else { return refusal(410) }
+            let isBrowser = request.headers["Sec-Fetch-Mode"] != nil
+            let isFree = state.withLock { state in
+                defer { state.isTaken = state.isTaken || isBrowser }
+                return !state.isTaken
+            }
+            guard isFree else { return refusal(410) }
             var response = LoopbackResponse(status: 302, headers: RedirectPageTemplate.headers, closesConnection: true)
             response.headers["Location"] = target
             response.onDelivery = { isDelivered in
-                if isDelivered { visit.finish(.success(())) } else { isTaken.withLock { $0 = false } }
+                if isDelivered { visit.finish(.success(())) }
+                guard isBrowser else { return }
+                if isDelivered { navigation.finish(.success(())) } else { state.withLock { $0.isTaken = false } }
             }
             return response
         }
+        let port = server.port
+        state.withLock { $0.port = port }
         // The host is not `localhost`, for which a browser may enforce https.
         guard let url = URL(string: "http://127.0.0.1:\(server.port)\(path)") else {
             throw LoopbackServerError.system(call: "URL", errno: 0)
         }
         self.url = url
-        self.visit = visit
+        (self.visit, self.navigation) = (visit, navigation)
     }
 
-    /// Returns when the browser was redirected, or after `timeout`.
+    /// Returns when the browser was redirected, or after `timeout`. After a visitor that may be none, it waits for the browser
+    /// for `patience`.
     ///
     /// - Throws: `CancellationError`
-    func visited(within timeout: Duration) async throws {
+    func visited(within timeout: Duration, patience: Duration = .seconds(30)) async throws {
         do {
             try await withDeadline(timeout) { [visit] in try await visit.value() }
+            try await withDeadline(patience) { [navigation] in try await navigation.value() }
         } catch is DeadlineExceeded {}
     }
 
-    /// Whether the person or a program of this user opened the address in a window, not a web page.
+    /// Whether the person or a program of this user opened the address in a window, not a web page, and not ahead of the person.
     private static func isUserNavigation(_ headers: LoopbackHeaders) -> Bool {
-        RedirectRequest.isNavigation(headers) && !["cross-site", "same-site"].contains(headers["Sec-Fetch-Site"])
+        let isAhead = ["Sec-Purpose", "Purpose", "X-Purpose", "X-Moz"].contains { name in
+            headers.values(of: name).contains { $0.lowercased().contains("pre") }
+        }
+        return !isAhead && RedirectRequest.isNavigation(headers)
+            && !["cross-site", "same-site"].contains(headers["Sec-Fetch-Site"])
     }
 }

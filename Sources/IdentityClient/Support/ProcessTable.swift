@@ -52,6 +52,9 @@ package enum ProcessTable {
     /// The time at which a process of this process namespace was started, in ticks since boot.
     package static func startTime(of process: Int) -> String? { status(of: String(process))?.startTime }
 
+    /// The process that started a process of this process namespace, or that adopted it.
+    package static func parent(of process: Int) -> Int? { status(of: String(process))?.parent }
+
     /// Milliseconds since boot, including sleep.
     static func bootTime() -> Int64 {
         var time = timespec()
@@ -60,12 +63,12 @@ package enum ProcessTable {
     }
 
     /// The fields after the command's name, which may contain any character.
-    private static func status(of process: String) -> (isOver: Bool, startTime: String)? {
+    private static func status(of process: String) -> (isOver: Bool, parent: Int?, startTime: String)? {
         guard let text = text(of: "/proc/\(process)/stat"), let end = text.lastIndex(of: ")") else { return nil }
         let fields = text[text.index(after: end)...].split(separator: " ")
         guard fields.count > 19 else { return nil }
         let hasThreads = Int(fields[17]).map { $0 > 1 } ?? false
-        return (fields[0] == "X" || fields[0] == "Z" && !hasThreads, String(fields[19]))
+        return (fields[0] == "X" || fields[0] == "Z" && !hasThreads, Int(fields[1]), String(fields[19]))
     }
 
     private static func text(of path: String) -> String? {

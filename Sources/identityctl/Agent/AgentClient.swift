@@ -34,8 +34,8 @@ struct AgentClient: Sendable {
             throw AuthenticationError.agent(
                 "unavailable",
                 """
-                No agent answers at \(socket.text.printable) (\(socket.origin)): \(reason). Start it ('identityctl agent'), or \
-                do without it (unset IDENTITYCTL_AGENT).
+                No agent answers at \(socket.text.printable) (\(socket.origin)): \(reason). \(advice(number, on: socket.text)) Or do \
+                without it (unset IDENTITYCTL_AGENT).
                 """
             )
         }
@@ -62,6 +62,17 @@ struct AgentClient: Sendable {
         }
         guard ContinuousClock.now < deadline else { throw silence(socket, limit) }
         throw unavailable(socket, "sent an answer that cannot be read. Perhaps another program listens there.")
+    }
+
+    /// An agent removes its sockets at its end, and a killed one leaves both. The forwarded one of `sshd` stands alone.
+    private static func advice(_ number: Int32, on socket: String) -> String {
+        guard number == ECONNREFUSED, !SystemCall.exists(AgentSocket.controlPath(socket)) else {
+            return "Start it ('identityctl agent')."
+        }
+        return """
+            If it is another machine's, the connection that brought it has ended, or a later one took its path: connect again, each \
+            machine with a path of its own. If it is this machine's, start it ('identityctl agent').
+            """
     }
 
     private static func silence(_ socket: Given, _ limit: Duration) -> AuthenticationError {
@@ -109,20 +120,13 @@ extension AgentRequest.Token {
         for command: String,
         _ socket: Given
     ) throws {
-        let sent = ["client-id", "issuer", "authority", "profile"]
-        for option in ProviderOptions.named where !sent.contains(option.name) {
-            guard option.value(provider) != nil else { continue }
+        if let option = provider.keptFromAgents {
             throw UsageError(
                 """
-                --\(option.name): \(socket.origin) is set, and the agent's profile decides this. Leave the option out, or unset \
+                --\(option): \(socket.origin) is set, and the agent's profile decides this. Leave the option out, or unset \
                 \(socket.origin).
                 """
             )
-        }
-        for (name, isSet) in [
-            ("--extended-lifetime", provider.extendedLifetime), ("--instance-aware", provider.instanceAware),
-        ] where isSet {
-            throw UsageError("\(name): \(socket.origin) is set, and the agent's profile decides this.")
         }
         self.init()
         profile = try environment.given("profile", provider.profile)?.text
@@ -141,5 +145,18 @@ extension AgentRequest.Token {
         usesCacheOnly = wanted.usesCacheOnly
         allowsExpiredToken = wanted.allowsExpiredToken
         hint = "identityctl \(command)"
+    }
+}
+
+extension ProviderOptions {
+    /// The first option of the command line that reaches no agent, by its name without dashes; `nil` if there is none.
+    fileprivate var keptFromAgents: String? {
+        let sent: Set = ["client-id", "issuer", "authority", "profile"]
+        if let option = Self.named.first(where: { !sent.contains($0.name) && $0.value(self) != nil }) {
+            return option.name
+        }
+        if !tokenParameters.isEmpty { return "token-parameter" }
+        if extendedLifetime { return "extended-lifetime" }
+        return instanceAware ? "instance-aware" : nil
     }
 }

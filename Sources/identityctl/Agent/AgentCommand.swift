@@ -42,6 +42,13 @@ extension AgentSocketOption {
         if let given = try environment.given("agent", nil) { return given }
         return Given(text: try AgentSocket.defaultPath(environment), origin: "--socket")
     }
+
+    /// Returns the socket for control, whose places are not another machine's; where there is none, the forwarded one.
+    func nearest(_ environment: Environment) throws -> Given {
+        let given = try given(environment)
+        let control = AgentSocket.controlPath(given.text)
+        return SystemCall.exists(control) ? Given(text: control, origin: given.origin) : given
+    }
 }
 
 /// The command that runs the agent.
@@ -194,11 +201,7 @@ struct AgentStatusCommand: AgentControlCommand {
     @OptionGroup var output: OutputOptions
 
     func run(in session: Session) async throws {
-        var given = try socket.given(session.environment)
-        // The forwarded socket of another machine tells it as well.
-        let control = AgentSocket.controlPath(given.text)
-        if SystemCall.exists(control) { given = Given(text: control, origin: given.origin) }
-        let answer = try await AgentClient(socket: given).ask(.status)
+        let answer = try await AgentClient(socket: try socket.nearest(session.environment)).ask(.status)
         let isLocked = answer.bool("locked") == true
         let names = answer.strings("profiles") ?? []
         if session.isJSON {
@@ -220,9 +223,8 @@ struct AgentLockCommand: AgentControlCommand {
     @OptionGroup var socket: AgentSocketOption
     @OptionGroup var output: OutputOptions
 
-    /// Asks over the socket that may be forwarded, so that another machine can lock the agent too.
     func run(in session: Session) async throws {
-        _ = try await AgentClient(socket: try socket.given(session.environment)).ask(Self.request)
+        _ = try await AgentClient(socket: try socket.nearest(session.environment)).ask(Self.request)
     }
 }
 

@@ -49,6 +49,20 @@ struct AgentPolicy: Hashable, Sendable {
         )
     }
 
+    /// Checks that tokens of the profile work without a key, which stays in the agent.
+    func check(scheme: AuthenticationScheme, profile: String) throws {
+        guard scheme == .bearer else {
+            throw Self.refusal(
+                "The agent's profile '\(profile)' binds its tokens to a key, and an agent signs no requests. Use a profile without the line: scheme"
+            )
+        }
+    }
+
+    /// Returns the asked scopes and those that a token has beyond them.
+    func handedOut(_ scopes: Set<Scope>, _ result: AuthenticationResult) -> Set<Scope> {
+        scopes.union(result.scopes.subtracting(Self.harmless))
+    }
+
     /// Checks a token before it leaves the agent.
     func check(_ result: AuthenticationResult, audience: String?, profile: String) throws {
         if isStrict, let allowedScopes {
@@ -68,7 +82,7 @@ struct AgentPolicy: Hashable, Sendable {
         }
     }
 
-    private static func refusal(_ message: String) -> AuthenticationError {
+    static func refusal(_ message: String) -> AuthenticationError {
         AuthenticationError(.blockedByPolicy, message)
     }
 

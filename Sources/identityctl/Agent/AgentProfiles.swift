@@ -137,6 +137,26 @@ extension AgentProfile {
         try environment.words("serves", []).contains { ServedAddress($0)?.serves(address) == true }
     }
 
+    /// Returns the account that a request names. A line `account` of the profile binds it.
+    ///
+    /// - Throws: `.blockedByPolicy` for another account than that line's, and as `chosenAccount`.
+    func account(_ user: String?, in application: PublicClientApplication) async throws -> Account {
+        guard let bound = try environment.given("account", nil) else {
+            return try await application.chosenAccount(user.map { Given(text: $0, origin: "user") })
+        }
+        let account = try await application.chosenAccount(bound)
+        guard let user, user != bound.text, user != account.id.rawValue else { return account }
+        guard try await application.accounts(withUsername: user).contains(where: { $0.id == account.id }) else {
+            throw AgentPolicy.refusal(
+                """
+                The agent's profile '\(name.printable)' is for the account of \(bound.origin.printable), and not for \
+                '\(user.printable)'.
+                """
+            )
+        }
+        return account
+    }
+
     /// The addresses by which the provider is known.
     fileprivate func providers(_ options: ProviderOptions, _ environment: Environment) throws -> [String] {
         let given = [

@@ -12,6 +12,8 @@ final class AgentServer: Sendable {
     struct Limits: Hashable, Sendable {
         /// Connections at a time; more clients wait unaccepted.
         var connections = 64
+        /// Further places for clients of the listeners after the first, which another machine cannot take.
+        var controlConnections = 8
         /// The time for a request to arrive, and for an answer to be taken.
         var deadline: Duration = .seconds(5)
     }
@@ -28,6 +30,7 @@ final class AgentServer: Sendable {
     /// Starts to answer.
     ///
     /// - Parameters:
+    ///   - listeners: Listening sockets. The first may be forwarded; clients of the others are accepted before its own.
     ///   - refuse: Makes the answer to bytes that are no request, by the reason.
     ///   - respond: Makes an answer, in a task that is cancelled when the connection breaks or the server closes.
     init(
@@ -155,9 +158,8 @@ private final class AgentLoop {
             let order = Array(connections)
             var polled = [pollfd(fd: channel.reading.raw, events: Int16(POLLIN), revents: 0)]
             polled += order.map { pollfd(fd: $0.value.socket.raw, events: $0.value.interest, revents: 0) }
-            if connections.count < limits.connections, acceptsAgainAt == nil, endsAt == nil {
-                polled += listeners.map { pollfd(fd: $0.raw, events: Int16(POLLIN), revents: 0) }
-            }
+            let open = acceptsAgainAt == nil && endsAt == nil ? listeners.indices.reversed().filter(hasRoom) : []
+            polled += open.map { pollfd(fd: listeners[$0].raw, events: Int16(POLLIN), revents: 0) }
             let count = unsafe poll(&polled, nfds_t(polled.count), timeout())
             let (answers, isClosed) = channel.take()
             for (id, bytes) in answers { answer(id, bytes) }
@@ -166,8 +168,8 @@ private final class AgentLoop {
                 for (index, entry) in order.enumerated() where polled[index + 1].revents != 0 {
                     ready(entry.key, entry.value, Int32(polled[index + 1].revents))
                 }
-                for (index, entry) in polled.dropFirst(1 + order.count).enumerated() where entry.revents != 0 {
-                    accept(index)
+                for (listener, entry) in zip(open, polled.dropFirst(1 + order.count)) where entry.revents != 0 {
+                    accept(listener)
                 }
             }
             expire()
@@ -185,8 +187,14 @@ private final class AgentLoop {
         return connections.isEmpty
     }
 
+    private func hasRoom(_ listener: Int) -> Bool {
+        let isControl = listener > 0
+        let count = connections.values.count { ($0.listener > 0) == isControl }
+        return count < (isControl ? limits.controlConnections : limits.connections)
+    }
+
     private func accept(_ listener: Int) {
-        while connections.count < limits.connections {
+        while hasRoom(listener) {
             let raw = Glibc.accept(listeners[listener].raw, nil, nil)
             guard raw >= 0 else {
                 let isExhausted = [EMFILE, ENFILE, ENOBUFS, ENOMEM].contains(errno)

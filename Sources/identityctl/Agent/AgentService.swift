@@ -16,7 +16,7 @@ final class AgentService: Sendable {
     /// A token that was asked for, and is kept fresh for a while.
     private struct Wanted {
         let application: PublicClientApplication
-        let parameters: SilentParameters
+        var parameters: SilentParameters
         /// The profile, if a usual sign-in for it gives the token.
         let profile: AgentProfile?
         let lastAsked: ContinuousClock.Instant
@@ -159,14 +159,14 @@ final class AgentService: Sendable {
         let policy = try AgentPolicy(profile)
         let scopes = try policy.scopes(for: request, profile: name)
         try policy.check(audience: request.audience, profile: name)
+        try policy.check(scheme: SchemeOption.chosen(profile.environment.given("scheme", nil)), profile: name)
         let application = try application(of: profile)
         // Another sign-in than the usual one would be needed for more than that.
         let isUsual = request.claims == nil && request.user == nil && scopes.isSubset(of: policy.defaultScopes)
         do {
-            let wanted = try profile.environment.given("account", request.user)
             var parameters = SilentParameters(
                 scopes: scopes,
-                account: try await application.chosenAccount(wanted),
+                account: try await profile.account(request.user, in: application),
                 claims: try request.claims ?? profile.environment.given("claims", nil)?.text,
                 forcesRefresh: request.forcesRefresh,
                 minimumValidity: .seconds(request.minimumValidity),
@@ -182,16 +182,21 @@ final class AgentService: Sendable {
             if isUsual { signIns.done(for: profile.name) }
             try policy.check(result, audience: request.audience, profile: name)
             let question = AgentQuestion(
-                profile: name,
-                scopes: Self.text(scopes),
-                program: peer?.program,
-                process: peer?.process,
-                started: peer?.started,
+                offer: AgentOffer(
+                    profile: name,
+                    account: result.account.id,
+                    accountName: result.account.shortLabel,
+                    scopes: Self.text(policy.handedOut(scopes, result)),
+                    audience: request.audience,
+                    claims: parameters.claims,
+                    hasIDToken: idToken != nil
+                ),
+                caller: peer?.caller,
                 hint: request.hint
             )
             try await confirmations.confirm(question, policy.confirmation)
             try checkUnlocked()  // the screen may have been locked meanwhile
-            remember(parameters, application, of: profile, isUsual: isUsual)
+            remember(parameters, application, of: profile, isUsual: isUsual, result)
             log(
                 "Handed out a token",
                 peer,
@@ -270,7 +275,7 @@ final class AgentService: Sendable {
         var details = details
         if let peer {
             details["pid"] = "\(peer.process)"
-            details["program"] = "\(peer.program ?? "-")"
+            details["program"] = "\(peer.caller.program ?? "-")"
         }
         logger.log(level: level, message, metadata: details)
     }
@@ -282,20 +287,23 @@ extension AgentService {
         scopes.map(\.rawValue).sorted().joined(separator: " ")
     }
 
+    /// Remembers a token that is kept fresh. Claims are a demand of one request, and no cached token answers them.
     private func remember(
         _ parameters: SilentParameters,
         _ application: PublicClientApplication,
         of profile: AgentProfile,
-        isUsual: Bool
+        isUsual: Bool,
+        _ result: AuthenticationResult
     ) {
+        guard parameters.claims == nil else { return }
         var parameters = parameters
         parameters.forcesRefresh = false
         parameters.refusedToken = nil
         parameters.usesCacheOnly = false
         parameters.allowsExpiredToken = false
-        parameters.minimumValidity = max(parameters.minimumValidity, Self.keepsFresh.before)
-        let asked = "\(Self.text(parameters.scopes))\n\(parameters.claims ?? "")"
-        let key = "\(profile.name)\n\(parameters.account.id.rawValue)\n\(asked)"
+        // The program's own wish, such as a day, may be longer than any token's life.
+        parameters.minimumValidity = Self.validity(of: result, in: application)
+        let key = "\(profile.name)\n\(parameters.account.id.rawValue)\n\(Self.text(parameters.scopes))"
         let wanted = Wanted(
             application: application,
             parameters: parameters,
@@ -308,16 +316,26 @@ extension AgentService {
         }
     }
 
+    /// How long before its end a token is renewed. A short one would otherwise be renewed each minute.
+    private static func validity(of result: AuthenticationResult, in application: PublicClientApplication) -> Duration {
+        let left = Duration.seconds(result.expiresOn.timeIntervalSince(application.configuration.clock.now))
+        return min(keepsFresh.before, max(.zero, left / 2))
+    }
+
     /// Renews each token that was asked for lately and ends soon. Reminds the person of a sign-in that this needs.
     func renew(at now: ContinuousClock.Instant = .now) async {
         let wanted = state.withLock { state in
             state.wanted = state.wanted.filter { now - $0.value.lastAsked < Self.keepsFresh.after }
-            return state.lock == .open ? Array(state.wanted.values) : []
+            return state.lock == .open ? state.wanted : [:]
         }
-        for wanted in wanted {
+        for (key, wanted) in wanted {
             do {
-                _ = try await withDeadline(Self.patience) {
+                let result = try await withDeadline(Self.patience) {
                     try await wanted.application.acquireTokenSilently(wanted.parameters)
+                }
+                if result.source != .cache {
+                    let validity = Self.validity(of: result, in: wanted.application)
+                    state.withLock { $0.wanted[key]?.parameters.minimumValidity = validity }
                 }
                 if let profile = wanted.profile { signIns.done(for: profile.name) }
             } catch let error as AuthenticationError where .interactionRequired ~= error.code {

@@ -81,27 +81,3 @@ enum AgentSocket {
         return socket
     }
 }
-
-/// The process at the other end of a connection, as the kernel knows it.
-struct AgentPeer: Hashable, Sendable {
-    let process: Int32
-    let user: UInt32
-
-    init?(of socket: Descriptor) {
-        guard let peer = UnixSocket.peer(of: socket) else { return nil }
-        (process, user) = peer
-    }
-
-    /// The time at which the process was started, in the kernel's ticks since the computer was.
-    var started: String? { ProcessTable.startTime(of: Int(process)) }
-
-    /// The program's file, for people only: the process may have ended, and another may have its number.
-    var program: String? {
-        var buffer = [UInt8](repeating: 0, count: 512)
-        let count = unsafe buffer.withUnsafeMutableBytes { bytes in
-            guard let base = unsafe bytes.bindMemory(to: CChar.self).baseAddress else { return 0 }
-            return unsafe readlink("/proc/\(process)/exe", base, bytes.count)
-        }
-        return count > 0 ? String(decoding: buffer[..<count], as: UTF8.self).printable : nil
-    }
-}

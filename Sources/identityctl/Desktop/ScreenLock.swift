@@ -18,11 +18,14 @@ struct ScreenLock: Sendable {
     /// The time for one call.
     private static let patience = Duration.seconds(2)
 
+    /// How long it waits before it looks for a bus again: at first, and at most.
+    private static let pause = (first: Duration.seconds(1), longest: Duration.seconds(300))
+
     let logger: Logger
-    /// Called when the screen is locked or unlocked.
+    /// Called when the screen is locked or unlocked, and when nothing tells any more whether it is: that counts as locked.
     let changed: @Sendable (_ isLocked: Bool) -> Void
 
-    /// Follows until the task is cancelled. Without GLib, or without both buses, it ends at once.
+    /// Follows until the task is cancelled. Without GLib it ends at once.
     ///
     /// - Parameter ready: Settled when a lock from before the call was noticed.
     func follow(ready: Promise<Void>) async {
@@ -41,25 +44,33 @@ struct ScreenLock: Sendable {
         }
     }
 
-    /// Follows on one bus, and again half a minute after the bus was lost.
+    /// Follows on one bus, and looks for it again when it is lost. The pauses grow while there is none.
+    ///
+    /// - Parameter follow: Follows until the bus is lost, and returns whether it told of a screen.
     private func follow(
         _ address: () -> String?,
         on thread: GLibThread,
         _ ready: Promise<Void>,
-        _ follow: (BusConnection, Promise<Void>) async -> Void
+        _ follow: (BusConnection, Promise<Void>, _ isBack: Bool) async -> Bool
     ) async {
         defer { ready.finish(.success(())) }
+        var (pause, isLost) = (Self.pause.first, false)
         while !Task.isCancelled {
-            guard let address = address(),
-                let bus = try? await BusConnection.connect(to: address, on: thread).value()
-            else { return }  // there is no such bus here
-            await follow(bus, ready)
-            if !Task.isCancelled { logger.warning("The bus is lost that tells of the screen's lock") }
-            try? await Task.sleep(for: .seconds(30))
+            if let address = address(), let bus = try? await BusConnection.connect(to: address, on: thread).value() {
+                pause = Self.pause.first
+                isLost = await follow(bus, ready, isLost) || isLost
+                guard !Task.isCancelled else { return }
+                logger.warning("The bus is lost that tells of the screen's lock")
+                // The screen may be locked or unlocked meanwhile, and locking is the safe mistake.
+                if isLost { tell(true, by: "a lost bus") }
+            }
+            ready.finish(.success(()))
+            try? await Task.sleep(for: pause)
+            pause = min(pause * 2, Self.pause.longest)
         }
     }
 
-    private func followSavers(_ bus: BusConnection, _ ready: Promise<Void>) async {
+    private func followSavers(_ bus: BusConnection, _ ready: Promise<Void>, isBack: Bool) async -> Bool {
         let (events, source) = AsyncStream.makeStream(of: Bool.self)
         for saver in Self.savers {
             bus.subscribe(to: saver.name, interface: saver.name, member: "ActiveChanged") { signal in
@@ -67,6 +78,7 @@ struct ScreenLock: Sendable {
             }
         }
         bus.whenClosed { source.finish() }
+        var states: [Bool] = []
         for saver in Self.savers {
             let answer = try? await bus.call(
                 "GetActive",
@@ -77,14 +89,25 @@ struct ScreenLock: Sendable {
                 timeout: Self.patience
             )
             // Most desktops have one of them.
-            if answer?[0]?.bool == true { tell(true, by: saver.name) }
+            if let isLocked = answer?[0]?.bool { states.append(isLocked) }
         }
+        begin(states, isBack, by: "the screen saver")
         ready.finish(.success(()))
-        for await isLocked in events { tell(isLocked, by: "the screen saver") }
+        var hasTold = !states.isEmpty
+        for await isLocked in events {
+            hasTold = true
+            tell(isLocked, by: "the screen saver")
+        }
         withExtendedLifetime(bus) {}
+        return hasTold
     }
 
-    private func followSessions(_ bus: BusConnection, _ ready: Promise<Void>) async {
+    /// Tells the state from before the first signal. An unlocked screen is news only after a lost bus.
+    private func begin(_ states: [Bool], _ isBack: Bool, by source: String) {
+        if states.contains(true) { tell(true, by: source) } else if isBack, !states.isEmpty { tell(false, by: source) }
+    }
+
+    private func followSessions(_ bus: BusConnection, _ ready: Promise<Void>, isBack: Bool) async -> Bool {
         let (events, source) = AsyncStream.makeStream(of: (path: String, isLocked: Bool).self)
         for (member, isLocked) in [("Lock", true), ("Unlock", false)] {
             bus.subscribe(to: Self.logind, interface: Self.session, member: member) { signal in
@@ -103,16 +126,20 @@ struct ScreenLock: Sendable {
         }
         bus.whenClosed { source.finish() }
         let own = "/org/freedesktop/login1/session/auto"
-        if await property("LockedHint", of: own, on: bus)?.bool == true { tell(true, by: "logind") }
+        let state = await property("LockedHint", of: own, on: bus)?.bool
+        begin(state.map { [$0] } ?? [], isBack, by: "logind")
         ready.finish(.success(()))
+        var hasTold = state != nil
         // One after the other, so that the last one counts.
         for await (path, isLocked) in events {
             let owner = await property("User", of: path, on: bus)?[0]?.uint32
             // A session that has just ended has no owner. Locking is the safe mistake.
             guard owner == SystemCall.effectiveUser || owner == nil && isLocked else { continue }
+            hasTold = true
             tell(isLocked, by: "logind")
         }
         withExtendedLifetime(bus) {}
+        return hasTold
     }
 
     private func property(_ name: String, of path: String, on bus: BusConnection) async -> Variant? {

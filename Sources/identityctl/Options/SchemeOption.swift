@@ -21,7 +21,12 @@ struct SchemeOption: ParsableArguments {
 extension SchemeOption {
     /// - Throws: `UsageError`.
     func chosen(_ environment: Environment) throws -> AuthenticationScheme {
-        guard let given = try environment.given("scheme", scheme) else { return .bearer }
+        try Self.chosen(environment.given("scheme", scheme))
+    }
+
+    /// - Throws: `UsageError`.
+    static func chosen(_ given: Given?) throws -> AuthenticationScheme {
+        guard let given else { return .bearer }
         switch given.text.lowercased() {
         case "bearer": return .bearer
         case "pop": return .pop

@@ -1,8 +1,10 @@
 // Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
 
+import FoundationEssentials
+import IdentityClient
 import Logging
 
-/// A log handler that writes each event to standard error as one line. The library never logs a secret.
+/// A log handler that writes each event to standard error as one line, with its time in UTC. The library never logs a secret.
 struct ConsoleLogHandler: LogHandler {
     var logLevel: Logger.Level
     var metadata: Logger.Metadata = [:]
@@ -22,6 +24,6 @@ struct ConsoleLogHandler: LogHandler {
         var values = metadata
         for (key, value) in event.metadata ?? [:] { values[key] = value }
         let details = values.sorted { $0.key < $1.key }.map { " \($0.key)=\($0.value)" }.joined()
-        console.line("[\(event.level.rawValue)] \("\(event.message)\(details)".printable)")
+        console.line("\(Date.now.utcText) [\(event.level.rawValue)] \("\(event.message)\(details)".printable)")
     }
 }

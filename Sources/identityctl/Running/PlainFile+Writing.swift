@@ -71,15 +71,35 @@ extension PlainFile {
 
     /// The file that a symbolic link leads to; any other path as it is.
     ///
-    /// - Throws: `UsageError` for a link that leads to no file.
+    /// The kernel follows no link of another user in a directory such as `/tmp`. A replaced file is reached by its own name, so
+    /// the same rule stands here.
+    /// - Throws: `UsageError` for a link that leads to no file, and for one that the rule forbids.
+    /// - SeeAlso: proc_sys_fs(5), `protected_symlinks`
     static func target(of path: String) throws -> String {
-        var status = stat()
-        guard unsafe lstat(path, &status) == 0, status.st_mode & S_IFMT == S_IFLNK else { return path }
-        guard let target = unsafe realpath(path, nil) else {
-            throw UsageError("\(path.printable) is a link that leads to no file. Remove the link, and try again.")
+        var target = path
+        for _ in 0..<40 {
+            var status = stat()
+            guard unsafe lstat(target, &status) == 0 else {
+                if target == path { return path }
+                throw UsageError("\(path.printable) is a link that leads to no file. Remove the link, and try again.")
+            }
+            guard status.st_mode & S_IFMT == S_IFLNK else { return target }
+            try checkIsOwn(link: target, of: status.st_uid)
+            let next = try FileManager.default.destinationOfSymbolicLink(atPath: target)
+            target = next.hasPrefix("/") ? next : "\(directory(of: target))/\(next)"
         }
-        defer { unsafe free(target) }
-        return unsafe String(cString: target)
+        throw UsageError("\(path.printable) is a link that leads to itself. Remove the link, and try again.")
+    }
+
+    /// - SeeAlso: `may_follow_link` in the kernel's sources.
+    private static func checkIsOwn(link: String, of owner: uid_t) throws {
+        var parent = stat()
+        guard owner != geteuid(), unsafe stat(directory(of: link), &parent) == 0,
+            parent.st_mode & (S_ISVTX | S_IWOTH) == S_ISVTX | S_IWOTH, parent.st_uid != owner
+        else { return }
+        throw UsageError(
+            "\(link.printable) is another user's link in a directory that everyone may write to. Name a file in a directory of your own."
+        )
     }
 
     /// The directory that a path without a slash at its end names a file in.

@@ -112,16 +112,21 @@ import Testing
     }
 
     @Test func doesNotWaitForABrowserThatWasNeverAnswered() async throws {
-        let (listener, port) = try await start()
-        do {
-            let browser = try redirect(port)
-            let redirect = try await listener.receive()
-            #expect(redirect.url.query() == "code=a")
-            withExtendedLifetime(browser) {}
+        func close(afterAnswer isAnswered: Bool) async throws -> Duration {
+            let (listener, port) = try await start()
+            do {
+                let browser = try redirect(port)
+                let redirect = try await listener.receive()
+                #expect(redirect.url.query() == "code=a")
+                if isAnswered { await listener.answer(redirect, with: RedirectPage(outcome: .succeeded)) }
+                if isAnswered { #expect(try await browser.receive().hasPrefix("HTTP/1.1 303 ")) }
+                withExtendedLifetime(browser) {}
+            }
+            let started = ContinuousClock.now
+            await listener.close()
+            return ContinuousClock.now - started
         }
-        let started = ContinuousClock.now
-        await listener.close()
-        #expect(ContinuousClock.now - started < .seconds(1))
+        #expect(try await close(afterAnswer: false) < close(afterAnswer: true))
     }
 
     @Test func holdsTheBrowserUntilItIsAnswered() async throws {

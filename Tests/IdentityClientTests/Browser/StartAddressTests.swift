@@ -11,28 +11,46 @@ import Testing
 @Suite(.timeLimit(.minutes(1))) struct StartAddressTests {
     private let target = "https://id.example/authorize?state=s&login_hint=alice"
 
-    private func ask(_ start: StartAddress, method: String = "GET", path: String? = nil, _ fields: String = "")
-        async throws -> String
-    {
-        let request = "\(method) \(path ?? start.url.path) HTTP/1.1\r\nHost: 127.0.0.1\r\n\(fields)\r\n"
-        return try await exchange(request, port: UInt16(try #require(start.url.port)))
+    private let navigation = "Sec-Fetch-Site: none\r\nSec-Fetch-Mode: navigate\r\nSec-Fetch-Dest: document\r\n"
+
+    private func ask(
+        _ start: StartAddress,
+        method: String = "GET",
+        path: String? = nil,
+        host: String? = nil,
+        _ fields: String = ""
+    ) async throws -> String {
+        let port = UInt16(try #require(start.url.port))
+        let head = "\(method) \(path ?? start.url.path) HTTP/1.1\r\nHost: \(host ?? "127.0.0.1:\(port)")\r\n"
+        return try await exchange("\(head)\(fields)\r\n", port: port)
     }
 
     @Test func sendsTheBrowserOnOnce() async throws {
         let start = try StartAddress(leadingTo: target)
         #expect(start.url.path.utf8.count > 40 && start.url.host() == "127.0.0.1")
-        let answer = try await ask(
-            start,
-            "Sec-Fetch-Site: none\r\nSec-Fetch-Mode: navigate\r\nSec-Fetch-Dest: document\r\n"
-        )
+        let answer = try await ask(start, navigation)
         #expect(answer.hasPrefix("HTTP/1.1 302 ") && answer.contains("\r\nLocation: \(target)\r\n"))
         #expect(
             answer.contains("\r\nCache-Control: no-store\r\n")
                 && answer.contains("\r\nReferrer-Policy: no-referrer\r\n")
         )
         try await start.visited(within: .seconds(30))
-        let second = try await ask(start)
-        #expect(second.hasPrefix("HTTP/1.1 410 ") && !second.contains("id.example"))
+        for fields in ["", navigation] {
+            let second = try await ask(start, fields)
+            #expect(second.hasPrefix("HTTP/1.1 410 ") && !second.contains("id.example"))
+        }
+    }
+
+    /// A launcher or a link checker may look at the address before the browser.
+    @Test func answersTheBrowserAfterALook() async throws {
+        let start = try StartAddress(leadingTo: target)
+        for _ in 0..<3 { #expect(try await ask(start).hasPrefix("HTTP/1.1 302 ")) }
+        // Its wait is for the browser, and ends by itself where a browser does not say that it is one.
+        try await start.visited(within: .seconds(30), patience: .milliseconds(10))
+        let waiting = Task { try await start.visited(within: .seconds(30), patience: .seconds(3600)) }
+        #expect(try await ask(start, navigation).hasPrefix("HTTP/1.1 302 "))
+        try await waiting.value
+        #expect(try await ask(start).hasPrefix("HTTP/1.1 410 "))
     }
 
     @Test func answersNothingElse() async throws {
@@ -42,6 +60,12 @@ import Testing
             (try await ask(start, path: "/favicon.ico"), "404"),
             (try await ask(start, path: start.url.path + "?x"), "404"),
             (try await ask(start, method: "HEAD"), "405"),
+            (try await ask(start, host: "evil.example"), "400"),
+            (try await ask(start, host: "evil.example:\(start.url.port ?? 0)", navigation), "400"),
+            (try await ask(start, host: "127.0.0.1"), "400"),
+            (try await ask(start, "Sec-Purpose: prefetch;prerender\r\n\(navigation)"), "403"),
+            (try await ask(start, "Purpose: prefetch\r\n"), "403"),
+            (try await ask(start, "X-Moz: prefetch\r\n"), "403"),
             (try await ask(start, "Sec-Fetch-Dest: iframe\r\n"), "403"),
             (try await ask(start, "Sec-Fetch-Mode: no-cors\r\n"), "403"),
             (try await ask(start, "Sec-Fetch-Site: cross-site\r\nSec-Fetch-Mode: navigate\r\n"), "403"),
@@ -50,7 +74,7 @@ import Testing
             #expect(answer.hasPrefix("HTTP/1.1 \(status) ") && !answer.contains("id.example"))
         }
         // None of these requests used up the address.
-        #expect(try await ask(start).hasPrefix("HTTP/1.1 302 "))
+        #expect(try await ask(start, navigation).hasPrefix("HTTP/1.1 302 "))
     }
 
     @Test func answersNoOtherUser() async throws {

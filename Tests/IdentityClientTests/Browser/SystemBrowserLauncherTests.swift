@@ -268,4 +268,29 @@ private struct FakeSystem: ~Copyable {
         let error = try await failure(system.launcher(), text)
         #expect(error?.code == (isOpened ? nil : .invalidArgument))
     }
+
+    /// A provider's endpoint is one argument of one program, or is not opened at all.
+    @Test(arguments: [
+        ("https://login.example/$(touch${IFS}x)", true), ("https://login.example/a?b=`touch x`&c=|touch x", false),
+        ("https://login.example/?a=%22;touch%20x;%22&calc.exe", true),
+        ("file:///c:/windows/system32/calc.exe?response", false),
+        ("a:$(cmd.exe%20/c%20calc)?response_type=code", false), ("http:calc.exe", false), ("ms-calculator:", false),
+        ("-inetcpl.cpl", false),
+    ])
+    func cve_2025_6514_noEndpointReachesAShell(endpoint: String, isOpened: Bool) async throws {
+        let system = try FakeSystem()
+        let (report, mark) = (system.path("report"), system.path("x"))
+        try system.install("xdg-open", "cd '\(system.path(""))'; printf '%s\\n' \"$#\" \"$1\" end > '\(report)'")
+        let url = URL(string: endpoint)
+        if let url, isOpened {
+            try await system.launcher().open(url)
+            let told = endpoint.replacing("$", with: "%24").replacing("{", with: "%7B").replacing("}", with: "%7D")
+            #expect(try await system.report("report") == "1\n\(told)\nend\n")
+        } else if let url {
+            let launcher = system.launcher()
+            let error = await #expect(throws: AuthenticationError.self) { try await launcher.open(url) }
+            #expect(error?.code == .invalidArgument && !FileManager.default.fileExists(atPath: report))
+        }
+        #expect(!FileManager.default.fileExists(atPath: mark))
+    }
 }

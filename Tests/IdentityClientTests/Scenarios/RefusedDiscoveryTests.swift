@@ -5,6 +5,7 @@ import HTTPTypes
 import IdentityClient
 import IdentityTestSupport
 import IdentityTesting
+import OAuthWire
 import Testing
 
 /// A published configuration is accepted only if it fits the authority.
@@ -55,6 +56,24 @@ struct RefusedDiscoveryTests {
         if code == .throttled { setup.clock.advance(by: .seconds(60)) }
         let result = try await application.acquireTokenInteractively(scopes: ["api.read"])
         #expect(result.source == .identityProvider)
+    }
+
+    /// The discovered address of the sign-in page is checked before a browser gets it.
+    @Test(arguments: [
+        "javascript:alert(1)", "file:///bin/sh", "a:$(touch x)", "https://", "https:login.example.test",
+        "http://x/`id`",
+        "https://login.example.test/a b", "https://login.example.test/\\\"&calc", "ms-settings:x", "-a",
+    ])
+    func cve_2025_10619_noDiscoveredAddressReachesABrowserUnchecked(endpoint: String) async throws {
+        let setup = try TestSetup()
+        let application = try setup.application()
+        let text = JSONValue.string(endpoint).jsonText
+        setup.provider.failAlways(.discovery, with: .changing("authorization_endpoint", to: text))
+        let error = await #expect(throws: AuthenticationError.self) {
+            try await application.acquireTokenInteractively(scopes: ["api.read"])
+        }
+        #expect(error.map { [.untrustedAuthority, .malformedResponse].contains($0.code) } == true, "\(endpoint)")
+        #expect(setup.browser.openedURLs.isEmpty)
     }
 
     @Test func refusesEndpointsOfEntraOnAForeignHost() async throws {

@@ -29,17 +29,27 @@ import Testing
         _ profile: String = "work",
         _ scopes: String = "files.read",
         program: String? = "/usr/bin/mutt",
+        file: [UInt64] = [1, 2],
         process: Int32 = 7,
         started: String? = "1"
     ) -> AgentQuestion {
-        AgentQuestion(
+        question(AgentCaller(program: program, file: file, process: process, started: started), profile, scopes)
+    }
+
+    private static func question(
+        _ caller: AgentCaller?,
+        _ profile: String = "work",
+        _ scopes: String = "files.read",
+        _ change: (inout AgentOffer) -> Void = { _ in }
+    ) -> AgentQuestion {
+        var offer = AgentOffer(
             profile: profile,
-            scopes: scopes,
-            program: program,
-            process: process,
-            started: started,
-            hint: nil
+            account: Account.ID(rawValue: "a"),
+            accountName: "alice",
+            scopes: scopes
         )
+        change(&offer)
+        return AgentQuestion(offer: offer, caller: caller, hint: nil)
     }
 
     @Test(arguments: [
@@ -70,6 +80,8 @@ import Testing
         #expect(try await asks(Self.question("home"), 1))
         #expect(try await asks(Self.question("work", "files.write"), 1))
         #expect(try await asks(Self.question(program: "/usr/bin/other"), 1))
+        // Another file under the path of the first.
+        #expect(try await asks(Self.question(file: [1, 3]), 1))
         #expect(try await asks(Self.question(program: "/usr/bin/ssh", process: 1), 1))
         #expect(try await !asks(Self.question(program: "/usr/bin/ssh", process: 1), 2))
         #expect(try await asks(Self.question(program: "/usr/bin/ssh", process: 2), 2))
@@ -78,6 +90,59 @@ import Testing
         #expect(try await asks(Self.question(), 60))
         confirmations.forget()
         #expect(try await asks(Self.question(), 61))
+    }
+
+    /// One yes is for one account's tokens of one kind, with one text of claims.
+    @Test(.timeLimit(.minutes(1))) func asksAgainForAnythingElseOfTheSameProgram() async throws {
+        let person = Person { "allow" }
+        let confirmations = person.confirmations
+        let caller = AgentCaller(program: "/usr/bin/mutt", process: 7)
+        let claims = #"{"access_token":{"acrs":{"essential":true}}}"#
+        let changes: [@Sendable (inout AgentOffer) -> Void] = [
+            { _ in },
+            {
+                $0 = AgentOffer(
+                    profile: "work",
+                    account: Account.ID(rawValue: "b"),
+                    accountName: "alice",
+                    scopes: "files.read"
+                )
+            },
+            { $0.hasIDToken = true }, { $0.claims = claims }, { $0.claims = "{}" }, { $0.audience = "api" },
+        ]
+        for round in 1...2 {
+            for (number, change) in changes.enumerated() {
+                try await confirmations.confirm(
+                    Self.question(caller, "work", "files.read", change),
+                    .remembered(.seconds(60))
+                )
+                #expect(person.count == (round == 1 ? number + 1 : changes.count))
+            }
+        }
+    }
+
+    @Test(.timeLimit(.minutes(1))) func asksNothingForAWhileAfterANo() async throws {
+        let answers = Mutex(["deny", "deny", "allow", "deny"])
+        let person = Person { answers.withLock { $0.removeFirst() } }
+        let (confirmations, start) = (person.confirmations, ContinuousClock.now)
+        func denied(_ question: AgentQuestion, _ second: Int) async -> (questions: Int, retryAfter: Duration?) {
+            let before = person.count
+            let error = await #expect(throws: AuthenticationError.self) {
+                try await confirmations.confirm(question, .always, at: start + .seconds(second))
+            }
+            #expect(error?.code == .accessDenied)
+            return (person.count - before, error?.retryAfter)
+        }
+        let machine = Self.question(program: "/usr/bin/ssh")
+        #expect(await denied(machine, 0) == (1, .seconds(60)))
+        // Neither another profile nor a lock of the agent, which every caller may ask for, brings a question.
+        confirmations.forget()
+        #expect(await denied(Self.question("home", program: "/usr/bin/ssh"), 59) == (0, .seconds(1)))
+        #expect(await denied(machine, 60) == (1, .seconds(120)))
+        #expect(await denied(machine, 179) == (0, .seconds(1)))
+        // A local program is another caller, and a yes ends the pauses.
+        try await confirmations.confirm(Self.question(), .always, at: start)
+        #expect(await denied(Self.question(), 1) == (1, .seconds(60)))
     }
 
     @Test(.timeLimit(.minutes(1))) func asksEachTimeOrNever() async throws {
@@ -151,6 +216,34 @@ import Testing
         }
     }
 
+    @Test(.timeLimit(.minutes(1)), arguments: ["/usr/bin/ssh", "/usr/sbin/sshd-session", nil])
+    func leavesRoomForLocalProgramsBesideOtherMachines(forwarder: String?) async throws {
+        let (questions, asked) = AsyncStream.makeStream(of: Void.self)
+        let answer = Promise<String?>()
+        let confirmations = Person {
+            asked.yield()
+            return try await answer.value()
+        }.confirmations
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            var open = questions.makeAsyncIterator()
+            for process in 1...2 {
+                let question = Self.question(program: forwarder, process: Int32(process))
+                group.addTask { try await confirmations.confirm(question, .always) }
+                await open.next()
+            }
+            let third = await #expect(throws: AuthenticationError.self) {
+                try await confirmations.confirm(Self.question(program: forwarder, process: 3), .always)
+            }
+            #expect(third?.code.rawValue == "cache.agent_unconfirmed")
+            for _ in 0..<2 {
+                group.addTask { try await confirmations.confirm(Self.question(), .always) }
+                await open.next()
+            }
+            answer.finish(.success("allow"))
+            try await group.waitForAll()
+        }
+    }
+
     /// An answer from before the agent was locked.
     @Test(.timeLimit(.minutes(1))) func doesNotRememberAYesFromBeforeItForgot() async throws {
         let forgets = Promise<AgentConfirmations>()
@@ -167,21 +260,39 @@ import Testing
     }
 
     @Test func namesTheProgramTheScopesAndAnotherMachine() {
-        let own = AgentQuestion(
-            profile: "w",
-            scopes: "a b",
-            program: "/bin/x",
-            process: 7,
-            started: nil,
-            hint: "y\u{202E}\n"
-        )
-        #expect(own.notice.title == "Hand out a token of 'w'?")
+        func text(_ caller: AgentCaller?, _ offer: AgentOffer, _ hint: String? = nil) -> String {
+            AgentQuestion(offer: offer, caller: caller, hint: hint).notice.text
+        }
+        var offer = AgentOffer(profile: "w", account: Account.ID(rawValue: "1"), accountName: "alice", scopes: "a b")
+        var program = AgentCaller(program: "/bin/x", process: 7)
+        #expect(AgentQuestion(offer: offer, caller: program, hint: nil).notice.title == "Hand out a token of 'w'?")
         #expect(
-            own.notice.text
-                == "/bin/x (process 7) asks for an access token, with the scopes a b. It calls itself 'y\u{FFFD}\u{FFFD}'."
+            text(program, offer, "y\u{202E}\n")
+                == "/bin/x (process 7) asks for an access token of alice, with the scopes a b. "
+                + "It calls itself 'y\u{FFFD}\u{FFFD}'."
         )
-        let ssh = AgentQuestion(profile: "w", scopes: "", program: "/usr/bin/ssh", process: 7, started: nil, hint: nil)
-        #expect(ssh.notice.text == "/usr/bin/ssh (process 7) asks for another machine for an access token.")
+        program.asksByTool = true
+        (offer.hasIDToken, offer.audience, offer.claims) = (true, "api", "{}")
+        #expect(
+            text(program, offer)
+                == "/bin/x (process 7) asks through identityctl for an access token and an ID token of alice, "
+                + "with the scopes a b, for the audience api, with the claims {}."
+        )
+        let long = AgentOffer(
+            profile: "w",
+            account: Account.ID(rawValue: "1"),
+            accountName: "alice",
+            scopes: String(repeating: "s", count: 309)
+        )
+        let ssh = AgentCaller(program: "/usr/bin/ssh", process: 7)
+        #expect(
+            text(ssh, long).hasPrefix(
+                "/usr/bin/ssh (process 7) asks for another machine for an access token of alice, with"
+            )
+        )
+        #expect(text(ssh, long).hasSuffix("ss… (9 more characters)."))
+        let unknown = AgentCaller(program: nil, process: 7)
+        #expect(text(unknown, long).hasPrefix("A program (process 7) asks, perhaps for another machine, for an access"))
     }
 
     @Test(arguments: [

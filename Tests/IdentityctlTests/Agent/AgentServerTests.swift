@@ -1,6 +1,7 @@
 // Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
 
 import Foundation
+import IdentityClient
 import IdentityTestSupport
 import LoopbackHTTP
 import Testing
@@ -77,6 +78,30 @@ import Testing
         for client in clients { client.send("{}") }
         for client in clients { #expect(try await client.answer() == "{}") }
         withExtendedLifetime(idle) {}
+        server.close()
+    }
+
+    /// The first socket may be forwarded to a machine whose root holds every place. The second answers all the same.
+    @Test(.timeLimit(.minutes(1))) func keepsPlacesForTheSocketOfControl() async throws {
+        let control = path + ".control"
+        let listeners = [try UnixSocket.listen(at: path), try UnixSocket.listen(at: control)]
+        let limits = AgentServer.Limits(connections: 4, controlConnections: 2, deadline: .seconds(50))
+        let answered = Promise<Void>()
+        let server = try AgentServer(listeners: listeners, limits: limits) {
+            Array($0.utf8)
+        } respond: { arrival in
+            if arrival.listener == 0 { try? await answered.value() }
+            return Array("\(arrival.listener)".utf8)
+        }
+        let far = try (0..<20).map { _ in try PlainAgentClient(path) }
+        for client in far { client.send("{}") }
+        for _ in 0..<5 {
+            let near = try PlainAgentClient(control)
+            near.send("{}")
+            #expect(try await near.answer() == "1")
+        }
+        answered.finish(.success(()))
+        for client in far { #expect(try await client.answer() == "0") }
         server.close()
     }
 }

@@ -17,10 +17,23 @@ import Testing
     private let clock = ManualClock()
 
     init() async throws {
-        provider = try TestIdentityProvider(clock: clock)
+        try await self.init(TestIdentityProvider.Settings())
+    }
+
+    private init(_ settings: TestIdentityProvider.Settings) async throws {
+        provider = try TestIdentityProvider(clock: clock, settings: settings)
         let browser = ScriptedBrowser(provider: provider, receiver: InMemoryRedirectReceiver())
         application = try PublicClientApplication(provider.configuration(browser: browser))
         _ = try await application.acquireTokenInteractively(InteractiveParameters(scopes: ["files.read"]))
+    }
+
+    /// Another account of the same client.
+    private func signInBob() async throws {
+        let browser = ScriptedBrowser(provider: provider, signingInAs: .bob, receiver: InMemoryRedirectReceiver())
+        var configuration = provider.configuration(browser: browser)
+        configuration.cache = application.configuration.cache
+        let other = try PublicClientApplication(configuration)
+        _ = try await other.acquireTokenInteractively(InteractiveParameters(scopes: ["files.read"]))
     }
 
     private func service(
@@ -158,6 +171,66 @@ import Testing
         #expect(answer.string("code") == "configuration.invalid_argument")
     }
 
+    /// Each member that changes what is handed out is a question of its own, though one yes counts for an hour.
+    @Test(.timeLimit(.minutes(1))) func asksForEachAccountKindAndClaims() async throws {
+        try await signInBob()
+        let texts = Mutex<[String]>([])
+        let service = try service(["IDENTITYCTL_AGENT_CONFIRM": "1h", "IDENTITYCTL_AGENT_AUDIENCE": "test-api"]) {
+            notice,
+            _ in
+            texts.withLock { $0.append(notice.text) }
+            return "allow"
+        }
+        for (members, told) in [
+            (#""user":"alice@example.test""#, "access token of alice@example.test, with the scopes files.read."),
+            (#""user":"bob@example.test""#, "access token of bob@example.test,"),
+            (#""user":"alice@example.test","id_token":true"#, "and an ID token of alice@example.test,"),
+            (#""user":"alice@example.test","claims":"{\"a\":1}""#, #"with the claims {"a":1}."#),
+            (#""user":"alice@example.test","claims":"{\"a\":2}""#, #"with the claims {"a":2}."#),
+            (#""user":"alice@example.test","scope":"files.read openid""#, "with the scopes files.read openid."),
+        ] {
+            let before = texts.withLock(\.count)
+            for _ in 0..<2 {
+                let answer = try await ask(service, #"{"request":"access_token","# + members + "}")
+                #expect(answer.string("status") == "success", "\(answer)")
+            }
+            let new = texts.withLock { Array($0.dropFirst(before)) }
+            #expect(new.count == 1 && new.first?.contains(told) == true, "\(members): \(new)")
+        }
+        // These choose among the tokens that the yes is for.
+        let before = texts.withLock(\.count)
+        for members in [
+            #""force_refresh":true"#, #""min_valid_period":60"#, #""cache_only":true"#, #""allow_expired":true"#,
+        ] {
+            let request = #"{"request":"access_token","user":"alice@example.test","# + members + "}"
+            #expect(try await ask(service, request).string("status") == "success")
+        }
+        #expect(texts.withLock(\.count) == before)
+    }
+
+    @Test(.timeLimit(.minutes(1))) func handsOutOnlyTheAccountOfTheProfile() async throws {
+        try await signInBob()
+        let bound = try service(["IDENTITYCTL_ACCOUNT": "alice@example.test"])
+        let alice = try await ask(bound, #"{"request":"access_token"}"#)
+        let id = try #require(alice.object("report")?.object("account")?.string("id"))
+        for user in ["alice@example.test", id] {
+            let answer = try await ask(bound, #"{"request":"access_token","user":"\#(user)"}"#)
+            #expect(answer.string("access_token") == alice.string("access_token"), "\(answer)")
+        }
+        for user in ["bob@example.test", "carol@example.test"] {
+            let refused = try await ask(bound, #"{"request":"access_token","user":"\#(user)"}"#)
+            #expect(refused.string("code") == "configuration.blocked_by_policy", "\(refused)")
+        }
+        let free = try await ask(service(), #"{"request":"access_token","user":"bob@example.test"}"#)
+        #expect(free.object("report")?.object("account")?.string("username") == "bob@example.test", "\(free)")
+    }
+
+    /// A token without its key is of no use, and one that is not bound is less than the profile wants.
+    @Test func refusesAProfileWhoseTokensAreBound() async throws {
+        let answer = try await ask(service(["IDENTITYCTL_SCHEME": "pop"]), #"{"request":"access_token"}"#)
+        #expect(answer.string("code") == "configuration.blocked_by_policy", "\(answer)")
+    }
+
     /// The person may lock the screen in place of an answer.
     @Test(.timeLimit(.minutes(1))) func handsOutNothingAfterALockDuringTheQuestion() async throws {
         let made = Promise<AgentService>()
@@ -224,5 +297,28 @@ import Testing
         clock.advance(by: .seconds(3100))
         await service.renew(at: .now + .seconds(5 * 3600))  // not asked for lately
         #expect(provider.count(of: .token) == requests + 1)
+    }
+
+    /// Neither claims, which no cached token answers, nor a wish that no token fulfils may become a refresh in each minute.
+    @Test(
+        .timeLimit(.minutes(1)),
+        arguments: [
+            (#""claims":"{\"a\":1}""#, 3600), (#""min_valid_period":86400"#, 3600), (#""force_refresh":true"#, 3600),
+            (#""scope":"files.read""#, 300),
+        ]
+    )
+    func renewsNoTokenMinuteByMinute(member: String, lifetime: Int) async throws {
+        var settings = TestIdentityProvider.Settings()
+        settings.accessTokenLifetime = .seconds(lifetime)
+        let setup = try await Self(settings)
+        let service = try setup.service()
+        let answer = try await setup.ask(service, #"{"request":"access_token","# + member + "}")
+        #expect(answer.string("status") == "success", "\(answer)")
+        let requests = setup.provider.count(of: .token)
+        for _ in 0..<2 {
+            setup.clock.advance(by: .seconds(60))
+            await service.renew()
+        }
+        #expect(setup.provider.count(of: .token) == requests)
     }
 }

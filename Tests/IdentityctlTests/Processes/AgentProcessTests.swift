@@ -4,6 +4,7 @@ import Foundation
 import Glibc
 import IdentityTestSupport
 import IdentityTesting
+import LoopbackHTTP
 import OAuthWire
 import Testing
 
@@ -125,6 +126,19 @@ import Testing
         let (third, _, _) = try await start(setup)
         #expect(try await Tool.run(["agent", "status"], client).status == 0)
         third.interrupt()
+    }
+
+    /// `sshd` leaves the socket of a connection that has ended, and another machine may have forwarded to its path.
+    @Test(.timeLimit(.minutes(1))) func saysWhatToDoAboutAForwardedSocketThatIsDead() async throws {
+        let directory = try TemporaryDirectory()
+        let path = "\(directory.path)/far.sock"
+        do { _ = try UnixSocket.listen(at: path) }
+        let dead = try await Tool.run(["token"], ["IDENTITYCTL_AGENT": path])
+        #expect(dead.status == 4 && dead.errors.contains("each machine with a path of its own"), "\(dead)")
+        try FileManager.default.removeItem(atPath: path)
+        let missing = try await Tool.run(["token"], ["IDENTITYCTL_AGENT": path])
+        #expect(missing.status == 4 && missing.errors.contains("Start it ('identityctl agent')"), "\(missing)")
+        #expect(!missing.errors.contains("of its own"), "\(missing)")
     }
 
     /// The kernel gives the files in `/proc` of a process that hides its memory to root.

@@ -20,7 +20,10 @@ struct DesktopAgentProcessTests {
         let notice = try #require(try desktop.notices().first)
         #expect(notice.string("title") == "Hand out a token of 'default'?", "\(notice)")
         let text = try #require(notice.string("text"))
-        #expect(text.contains("identityctl (process "), "\(notice)")
+        #expect(
+            text.contains(" (process ") && text.contains(") asks through identityctl for an access token of "),
+            "\(notice)"
+        )
         #expect(text.hasSuffix("the scopes files.read. It calls itself &#39;identityctl token&#39;."), "\(notice)")
         #expect(notice.strings("buttons") == ["allow", "Allow", "deny", "Deny"] && notice.integer("urgency") == 2)
         agent.interrupt()
@@ -32,8 +35,12 @@ struct DesktopAgentProcessTests {
         let desktop = try DesktopSetup(answer, capabilities: "actions,body")
         #expect(try await desktop.tool.login().status == 0)
         let (agent, client) = try await desktop.agent(Self.confirm)
-        let token = try await Tool.run(["token"], client)
-        #expect(token.status == 7 && token.output.isEmpty && token.errors.contains("did not allow"), "\(token)")
+        // The second one is refused without a question.
+        for _ in 0..<2 {
+            let token = try await Tool.run(["token"], client)
+            #expect(token.status == 7 && token.output.isEmpty && token.errors.contains("did not allow"), "\(token)")
+        }
+        #expect(try desktop.notices().count { $0.string("title") != nil } == 1)
         #expect(try desktop.notices().first?.string("text")?.hasSuffix("'identityctl token'.") == true)
         agent.interrupt()
     }
@@ -119,6 +126,23 @@ struct DesktopAgentProcessTests {
         let errors = try await agent.outcome().errors
         #expect(errors.split(separator: "The screen is locked").count == 2, "\(errors)")
         #expect(errors.split(separator: "The screen is unlocked").count == 2, "\(errors)")
+    }
+
+    /// A session that has ended tells no more of its screen: the agent stays locked until one tells that it is unlocked.
+    @Test(.timeLimit(.minutes(1))) func locksWhenTheBusIsLostThatToldOfTheScreen() async throws {
+        let desktop = try DesktopSetup("never")
+        let (agent, client) = try await desktop.agent([:], "--log-level", "info")
+        func status() async throws -> String { try await Tool.run(["agent", "status"], client).output }
+        #expect(try await status() == "unlocked\ndefault\n")
+        try desktop.endBus()
+        _ = try await agent.errorLine { $0.contains("The screen is locked") && $0.contains("a lost bus") }
+        #expect(try await status() == "locked\ndefault\n")
+        try desktop.startBus("never")
+        _ = try await agent.errorLine { $0.contains("The screen is unlocked") }
+        #expect(try await status() == "unlocked\ndefault\n")
+        try desktop.tell("Screen true")
+        _ = try await agent.errorLine { $0.contains("The screen is locked") && $0.contains("the screen saver") }
+        agent.interrupt()
     }
 
     @Test(.timeLimit(.minutes(1)), arguments: ["Screen true", "Hint true"])

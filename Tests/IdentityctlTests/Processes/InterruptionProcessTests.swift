@@ -52,14 +52,20 @@ import Testing
         let gate = Gate()
         defer { gate.open() }
         setup.provider.failAlways(.token, with: .held(by: gate))
-        let tool = try Tool(["token"], setup.variables)
-        try await setup.provider.waitForRequest(.token)
-        let begin = ContinuousClock.now
+        func end(_ interrupt: (Tool) async throws -> Void) async throws -> Duration {
+            setup.provider.forgetRequests()
+            let tool = try Tool(["token"], setup.variables)
+            try await setup.provider.waitForRequest(.token)
+            let begin = ContinuousClock.now
+            try await interrupt(tool)
+            let outcome = try await tool.outcome()
+            #expect(outcome.status == 6 && outcome.output.isEmpty, "\(outcome.errors)")
+            return ContinuousClock.now - begin
+        }
         // Signals in quick succession count as one.
-        try await tool.poll("the end") { tool.interrupt() ? nil : () }
+        let again = try await end { tool in try await tool.poll("the end") { tool.interrupt() ? nil : () } }
         // After a single signal, the tool waits for five seconds.
-        #expect(ContinuousClock.now - begin < .milliseconds(4500))
-        let outcome = try await tool.outcome()
-        #expect(outcome.status == 6 && outcome.output.isEmpty, "\(outcome.errors)")
+        let once = try await end { $0.interrupt() }
+        #expect(again < once)
     }
 }

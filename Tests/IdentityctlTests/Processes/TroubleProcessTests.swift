@@ -161,10 +161,9 @@ import identityctl
         )
         let port = try #require(redirect.value.flatMap { URL(string: $0)?.port })
         #expect(isListening(port))
-        let start = ContinuousClock.now
+        // Without the interruption it would wait for the person, longer than this test may take.
         tool.interrupt()
         let outcome = try await tool.outcome()
-        #expect(ContinuousClock.now - start < .seconds(3))
         #expect(outcome.status == 6)
         #expect(outcome.output.isEmpty)
         #expect(!isListening(port))

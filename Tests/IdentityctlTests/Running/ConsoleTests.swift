@@ -52,6 +52,15 @@ import Testing
         #expect(screen.text.hasSuffix("\r\u{1B}[K"))
     }
 
+    @Test func writesEachEventWithItsTime() {
+        let screen = Screen()
+        let handler = ConsoleLogHandler(level: .info, console: screen.console(columns: nil))
+        Logger(label: "test") { _ in handler }.info("Said", metadata: ["b": "2", "a": "1"])
+        let parts = screen.text.split(separator: " ", maxSplits: 1)
+        #expect(parts.last == "[info] Said a=1 b=2\n")
+        #expect(parts.first.flatMap { try? Date(String($0), strategy: .iso8601) } != nil, "\(screen.text)")
+    }
+
     @Test func saysWhoseTurnItIsInASignIn() async throws {
         let application = try TestIdentityProvider().application()
         let screen = Screen()

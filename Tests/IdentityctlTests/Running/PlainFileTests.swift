@@ -1,6 +1,7 @@
 // Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
 
 import Foundation
+import Glibc
 import IdentityTestSupport
 import Testing
 
@@ -56,6 +57,33 @@ import Testing
         try FileManager.default.createSymbolicLink(atPath: link, withDestinationPath: "nowhere")
         #expect(throws: UsageError.self) { try PlainFile.write([], to: link) }
         #expect(try FileManager.default.destinationOfSymbolicLink(atPath: link) == "nowhere")
+    }
+
+    /// As the kernel follows no such link. Only root can make one here.
+    @Test(.enabled(if: geteuid() == 0)) func followsNoLinkOfAnotherUserInADirectoryForAll() throws {
+        try write("first")
+        let shared = directory.path + "/shared"
+        try FileManager.default.createDirectory(atPath: shared, withIntermediateDirectories: false)
+        let (link, own) = (shared + "/sign-in.json", shared + "/own.json")
+        for name in [link, own] { try FileManager.default.createSymbolicLink(atPath: name, withDestinationPath: path) }
+        #expect(unsafe lchown(link, 65_534, 65_534) == 0 && chmod(shared, 0o1777) == 0)
+        #expect(throws: UsageError.self) { try PlainFile.write([], to: link) }
+        #expect(throws: UsageError.self) { try PlainFile.target(of: link) }
+        // A link of one's own that leads there is followed no farther.
+        let way = directory.path + "/way"
+        try FileManager.default.createSymbolicLink(atPath: way, withDestinationPath: "shared/sign-in.json")
+        #expect(throws: UsageError.self) { try PlainFile.write([], to: way) }
+        #expect(text(path) == "first")
+        try PlainFile.write(Array("second".utf8), to: own)
+        #expect(text(path) == "second")
+        #expect(unsafe chmod(shared, 0o755) == 0)
+        #expect(try PlainFile.target(of: link) == path)
+    }
+
+    @Test func endsAtLinksThatLeadToThemselves() throws {
+        let link = directory.path + "/loop"
+        try FileManager.default.createSymbolicLink(atPath: link, withDestinationPath: "loop")
+        #expect(throws: UsageError.self) { try PlainFile.target(of: link) }
     }
 
     @Test func leavesTheOlderFileAndNoOtherAfterAnError() throws {

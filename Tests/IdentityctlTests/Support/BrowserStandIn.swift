@@ -13,7 +13,7 @@ final class BrowserStandIn: Sendable {
         note, address = sys.argv[1:]
         parts = urllib.parse.urlsplit(address)
         connection = http.client.HTTPConnection(parts.hostname, parts.port, timeout=20)
-        connection.request("GET", parts.path)
+        connection.request("GET", parts.path, headers={"Sec-Fetch-Mode": "navigate", "Sec-Fetch-Dest": "document"})
         with open(note + ".part", "w") as file:
             file.write(connection.getresponse().headers["Location"])
         os.rename(note + ".part", note)

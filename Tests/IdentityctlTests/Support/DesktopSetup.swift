@@ -10,12 +10,14 @@ final class DesktopSetup: Sendable {
     let variables: [String: String]
     private let session: String
     private let log: String
+    private let capabilities: String
 
     /// - Parameters:
     ///   - answer: The behavior of the person: see `Tests/Support/keyring/fake-desktop`. `nil` for a bus without a desktop.
     init(_ answer: String? = nil, capabilities: String = "actions,body,body-markup") throws {
         tool = try ToolSetup()
         session = tool.directory.path + "/session"
+        self.capabilities = capabilities
         log = tool.directory.path + "/desktop.log"
         _ = try KeyringSetup.shell("timeout 40 '\(keyringSupport ?? "")/session' start '\(session)' no-service")
         let told = try String(contentsOfFile: session + "/env", encoding: .utf8).split(separator: "\n")
@@ -24,15 +26,29 @@ final class DesktopSetup: Sendable {
         variables["DBUS_SESSION_BUS_ADDRESS"] = address
         variables["DBUS_SYSTEM_BUS_ADDRESS"] = address
         self.variables = variables
-        guard let answer else { return }
+        if let answer { try startDesktop(answer) }
+    }
+
+    deinit {
+        _ = try? KeyringSetup.shell("timeout 40 '\(keyringSupport ?? "")/session' stop '\(session)'")
+    }
+
+    private func startDesktop(_ answer: String) throws {
         _ = try command(
             "'\(keyringSupport ?? "")/fake-desktop' '\(log)' '\(capabilities)' \(answer) >'\(log).errors' 2>&1 & "
                 + "gdbus wait --session --timeout 30 org.freedesktop.Notifications"
         )
     }
 
-    deinit {
-        _ = try? KeyringSetup.shell("timeout 40 '\(keyringSupport ?? "")/session' stop '\(session)'")
+    /// Ends the bus, and the desktop with it.
+    func endBus() throws {
+        _ = try KeyringSetup.shell("kill -KILL $(sed -n s/BUS_PID=//p '\(session)/env')")
+    }
+
+    /// Starts the bus again at its address, and the desktop.
+    func startBus(_ answer: String) throws {
+        _ = try KeyringSetup.shell("timeout 40 '\(keyringSupport ?? "")/session' bus '\(session)'")
+        try startDesktop(answer)
     }
 
     /// Runs a command on the bus.

@@ -1,0 +1,49 @@
+// Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
+
+import ArgumentParser
+import OAuthWire
+import Testing
+
+@testable import identityctl
+
+/// Each option about the provider reaches the agent, or is refused: none is dropped.
+@Suite struct AgentOptionsTests {
+    /// The options that a command has, from its help.
+    private static let options: [String] = {
+        struct Command: ParsableCommand {
+            @OptionGroup var provider: ProviderOptions
+        }
+        let rows = Command.helpMessage(columns: 400).split(separator: "\n").map { $0.drop { $0 == " " } }
+        let names = rows.filter { $0.hasPrefix("--") }.map { String($0.prefix { !$0.isWhitespace }) }
+        return names.filter { !["--help", "--version"].contains($0) }
+    }()
+
+    private static func request(_ arguments: [String]) throws -> JSONObject {
+        let environment = Environment([:])
+        let wanted = try WantedToken(
+            TokenOptions.parse([]),
+            AccountOption.parse([]),
+            SilentOptions.parse([]),
+            environment
+        )
+        let socket = Given(text: "/s", origin: "IDENTITYCTL_AGENT")
+        let token = try AgentRequest.Token(ProviderOptions.parse(arguments), wanted, environment, for: "test", socket)
+        return try JSONObject(parsing: AgentRequest.token(token).line)
+    }
+
+    @Test func knowsTheOptions() {
+        #expect(Self.options.count >= 17 && Self.options.contains("--token-parameter"), "\(Self.options)")
+    }
+
+    @Test(arguments: options) func sendsOrRefuses(option: String) throws {
+        let isSwitch = ["--extended-lifetime", "--instance-aware"].contains(option)
+        let arguments = [option] + (isSwitch ? [] : ["name=value"])
+        let sent = ["--client-id": "client_id", "--issuer": "issuer", "--authority": "issuer", "--profile": "account"]
+        if let member = sent[option] {
+            #expect(try Self.request(arguments).string(member) == "name=value")
+        } else {
+            let error = #expect(throws: UsageError.self) { try Self.request(arguments) }
+            #expect(error?.message.hasPrefix("\(option): IDENTITYCTL_AGENT is set") == true)
+        }
+    }
+}
