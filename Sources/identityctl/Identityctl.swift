@@ -35,7 +35,12 @@ struct Identityctl: AsyncParsableCommand {
         StandardStream.fillClosed()
         let arguments = Array(CommandLine.arguments.dropFirst())
         do {
+            // Without /proc there is not even the program's name here, and libdispatch ends programs at random.
+            guard !CommandLine.arguments.isEmpty else {
+                throw SystemFailure("/proc is not mounted here, and no argument can be read. Mount it, and try again.")
+            }
             try OpenFileLimit.check()
+            if HelperProgram.isHelp(arguments) { show(helpMessage(for: HelperCommand.self)) }
             if let command = HelperCommand(calledAs: CommandLine.arguments) { try await command.run() }
             try checkHelp(arguments)
             if let command = TokenCommand(quickly: arguments) { try await command.run() }

@@ -77,6 +77,14 @@ extension BrowserCommand {
         let words = entry.split(whereSeparator: \.isWhitespace)
         guard let first = words.first else { return nil }
         let path = entry[first.startIndex...]
+        if let quote = path.first, "\"'".contains(quote), let end = path.dropFirst().firstIndex(of: quote) {
+            self.init(
+                program: String(path[..<end].dropFirst()),
+                arguments: path[end...].dropFirst().split(whereSeparator: \.isWhitespace).map(String.init),
+                substitutes: true
+            )
+            return
+        }
         // Windows programs have spaces in their paths: the path has as many words as needed to name a program.
         let isProgram = { (end: String.Index) in environment.executable(String(path[..<end])) != nil }
         let end = (path.hasPrefix("/") ? words.map(\.endIndex).last(where: isProgram) : nil) ?? first.endIndex

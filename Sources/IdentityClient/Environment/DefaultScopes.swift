@@ -38,9 +38,11 @@ extension AuthenticationError {
         let added = sent.filter { !own.contains(Scope(rawValue: $0)) }.sorted()
         let isAboutScopes = ["invalid_scope", "not_allowed"].contains(serverError?.error)
         guard code == .invalidScope, isAboutScopes, !added.isEmpty else { return self }
+        let asked = own.isEmpty ? "" : " Asked for: \(own.map(\.rawValue).sorted().joined(separator: ", "))."
         return AuthenticationError(
             code,
-            "\(message) Added by default: \(added.joined(separator: ", ")); set other default scopes to leave one out.",
+            "\(message)\(asked) Added by default: \(added.joined(separator: ", ")); set other default scopes to "
+                + "leave one out.",
             serverError: serverError,
             correlationID: correlationID,
             timestamp: timestamp

@@ -229,7 +229,8 @@ extension Authority {
     static func address(_ text: String) throws -> WebAddress {
         guard let address = WebAddress(text) else {
             // What stands before an @ may be a password.
-            let shown = text.utf8.contains(UInt8(ascii: "@")) ? "" : ": '\(WireText.clean(text).prefix(200))' is none"
+            let isShown = !text.utf8.contains(UInt8(ascii: "@"))
+            let shown = isShown ? "; '\(WireText.clean(text).prefix(200))' is no such address" : ""
             throw AuthenticationError(
                 .invalidArgument,
                 """

@@ -68,12 +68,16 @@ struct DeviceAuthorizationFlow: Sendable {
         do {
             return try await commit.run(response, asked: scopes, nonce: nil, claims: claims, maxAge: nil)
         } catch let error as AuthenticationError where response.idToken == nil && error.code == .invalidIDToken {
+            let endpoints = [
+                "authorization \(metadata.authorizationEndpoint)", "token \(metadata.tokenEndpoint)",
+                metadata.deviceAuthorizationEndpoint.map { "device authorization \($0)" },
+            ].compactMap(\.self).joined(separator: ", ")
             throw AuthenticationError(
                 .unsupported,
                 """
                 The provider issues no ID token for a sign-in on another device, so it does not say who signed in. Sign in \
                 with a browser, or name the provider by its endpoints, as a plain OAuth 2.0 server, which is not asked for \
-                openid.
+                openid: \(endpoints).
                 """,
                 correlationID: context.correlationID
             )

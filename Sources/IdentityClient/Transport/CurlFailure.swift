@@ -90,6 +90,11 @@ extension CurlFailure {
                 "The certificate of \(host) is not trusted (\(reason)). If a certificate authority of your own signed "
                     + "it, name its file in SSL_CERT_FILE."
             )
+        case CCURL_TLS_CONNECT where isAnswerWithoutTLS:
+            return (
+                .tlsFailed,
+                "\(place) does not answer in TLS (\(reason)). Check the port, and whether the address begins with http:// there."
+            )
         case CCURL_TLS_CONNECT, 53, 54, 58, 59, 64, 66, 80, 82, 83, 90, 91, 98:
             return (.tlsFailed, "No secure connection to \(host) (\(reason)).")
         case 16, CCURL_PARTIAL, CCURL_NOTHING, CCURL_SEND, CCURL_RECEIVE, CCURL_REWIND, CCURL_ABORTED:
@@ -99,6 +104,12 @@ extension CurlFailure {
         default:
             return (.network, "The request to \(host) failed (\(reason)). Try again.")
         }
+    }
+
+    /// Whether the server spoke no TLS, in the words of OpenSSL's versions and of GnuTLS.
+    private var isAnswerWithoutTLS: Bool {
+        ["wrong version number", "packet length too long", "unknown protocol", "http request", "unexpected TLS packet"]
+            .contains { reason.firstRange(of: $0) != nil }
     }
 
     /// libcurl names the host that did not answer; another host than ours is the proxy.
@@ -147,6 +158,8 @@ extension CurlFailure {
 extension CurlSettings {
     /// The place where the proxy was named.
     fileprivate var proxyPlace: String {
-        proxy == nil ? "https_proxy and all_proxy" : "the proxy that the transport was given"
+        proxy == nil
+            ? "https_proxy and all_proxy, and no_proxy, which takes names such as .example.com without * and port"
+            : "the proxy that the transport was given"
     }
 }

@@ -58,10 +58,10 @@ struct AgentProfiles: Sendable {
                     scopes: [],
                     login: SharedOptions().adding("--profile", name),
                     keepsVariables: false,
-                    version: profile.lines.map { "\($0.name)=\($0.value)" }.joined(separator: "\n")
+                    version: profile.version
                 )
             },
-            defaultName: { try directory.defaultName()?.text },
+            defaultName: { try directory.usualName()?.text },
             serving: { try directory.profile(serving: $0, for: $1, problem: problem)?.name.text }
         )
     }

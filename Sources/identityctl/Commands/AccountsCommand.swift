@@ -50,7 +50,11 @@ struct AccountsCommand: ToolCommand {
             guard !newDefault.isEmpty else { throw UsageError("--default: the value is empty.") }
             let account = try await application.chosenAccount(Given(text: newDefault, origin: "--default"))
             try await application.setCurrentAccount(account)
-            return session.console.line("\(account.label) is the default account.")
+            session.console.line("\(account.label) is the default account.")
+            guard !provider.namesOne(session.environment), let profile = session.environment.profile,
+                session.setAccountOfProfile(ProfileAccount(of: account))
+            else { return }
+            return session.console.line("The profile '\(profile.name)' uses it.")
         }
         if support { return try session.result(try await application.supportReport() + "\n") }
         let accounts = try await application.allAccounts()

@@ -23,15 +23,15 @@ extension PublicClientApplication {
             return chosen
         }
         if let account = try await account(withID: Account.ID(rawValue: wanted.text)) { return account }
-        let accounts = try await accounts(withUsername: wanted.text)
+        let accounts = try await accounts(named: wanted.text)
         guard let account = accounts.first else {
             throw AuthenticationError(
                 .noTokensFound,
-                "'\(wanted.text.printable)' is not signed in here with this client and provider."
+                "'\(wanted.label)' is not signed in here with this client and provider."
             )
         }
         guard accounts.count == 1 else {
-            throw wanted.error("several accounts have this username. Give the id of one:" + Self.list(accounts))
+            throw wanted.error("several accounts have this name. Give the id of one:" + Self.list(accounts))
         }
         return account
     }
@@ -42,6 +42,15 @@ extension PublicClientApplication {
             return try await currentAccount().current
         } catch AuthenticationError.Code.accountSelectionRequired {
             return nil
+        }
+    }
+
+    /// Returns the accounts with a username, or without one and with a display name, as 'identityctl accounts' lists them.
+    private func accounts(named name: String) async throws -> [Account] {
+        let accounts = try await accounts(withUsername: name)
+        guard accounts.isEmpty else { return accounts }
+        return try await allAccounts().filter { account in
+            account.username == nil && account.displayName?.utf8.elementsEqual(name.utf8) == true
         }
     }
 
@@ -67,6 +76,6 @@ extension Account {
 
     /// The account's name in a choice, with the details that distinguish it from others.
     var label: String {
-        (username.map { "\($0) (\(id.rawValue))" } ?? id.rawValue).printable
+        ((username ?? displayName).map { "\($0) (\(id.rawValue))" } ?? id.rawValue).printable
     }
 }

@@ -16,7 +16,7 @@ struct DoctorCommand: ToolCommand {
         discussion: """
             The command changes nothing, asks no question, and opens no browser. If a provider is named, the command reads \
             its published configuration and compares the clocks; with --broker, it asks the identity broker for its version. \
-            Each tool that asks identityctl for tokens ('identityctl integrate') has a line, and so has the agent of \
+            Each profile has a line, unless one or a client is named. Each tool that asks identityctl for tokens ('identityctl integrate') has a line, and so has the agent of \
             IDENTITYCTL_AGENT. The status is 0, or that of the first lack: 8 browser or display, 4 keyring, its key, token \
             files or agent, 3 network, 5 an answer that is not believed, or the clock, 2 the profile of a tool is not signed \
             in, 1 a helper's name does not lead here.
@@ -27,7 +27,7 @@ struct DoctorCommand: ToolCommand {
     @OptionGroup var browser: BrowserOption
     @OptionGroup var output: OutputOptions
 
-    @Flag(help: "Count no browser and no display as a lack: you sign in with --manual or --device-code.")
+    @Flag(help: "Do not require a browser or a display: you sign in with --manual or --device-code.")
     var withoutBrowser = false
 
     var clientOptions: ProviderOptions? { provider }
@@ -42,17 +42,20 @@ struct DoctorCommand: ToolCommand {
         let environment = session.environment
         let command = try browser.command(environment)
         let choice = try provider.cacheChoice(environment)
-        let authority = try provider.authority(environment)
         let isManual = try environment.isOn("without-browser", withoutBrowser)
         var findings = Examination.browser(.current(browserCommand: command))
         if isManual { findings = findings.map { $0.notNeeded("with --manual or --device-code") } }
         let keyring = KeyringTokenCache(applicationName: "identityctl")
         let status = try await Self.outcome { try await keyring.status() }
         let keyringFindings = Examination.keyring(status, busAnswers: await keyring.reachesBus())
-        let (store, storeFinding) = try await tokenStore(session, choice, status)
-        let needsKeyring = store?.needsKeyring ?? true
-        findings += needsKeyring ? keyringFindings : keyringFindings.map { $0.notNeeded("by this store") }
-        findings.append(storeFinding)
+        let profiles = try await profiles(session, status)
+        let client = ClientExamination(options: provider, environment: environment, session: session, keyring: status)
+        let isNamed = try provider.group(environment) != nil || profiles.isEmpty
+        let own = isNamed ? try await client.tokenStore() : nil
+        let needsKeyring = own.map { $0.0?.needsKeyring ?? true } == true || profiles.contains(where: \.needsKeyring)
+        findings += needsKeyring ? keyringFindings : keyringFindings.map { $0.notNeeded("by the stores in use") }
+        if let own { findings.append(own.1) }
+        findings += profiles.map(\.finding)
         let files = FileTokenCache(directory: choice.directory)
         findings.append(Examination.files(Result { try files.inspect() }))
         if let socket = try environment.given("agent", nil) {
@@ -69,15 +72,46 @@ struct DoctorCommand: ToolCommand {
         case .required(let broker):
             findings.append(Examination.broker(try await Self.outcome(broker.information), isRequired: true))
         }
-        findings += try await provider(authority, session.logger)
+        let authorities = try authorities(environment, profiles)
+        for authority in authorities { findings += try await examine(authority, session.logger) }
+        if authorities.isEmpty {
+            let unasked = "not asked: give --profile, --authority or --issuer"
+            findings += [.unknown("provider", unasked), .unknown("clock", unasked)]
+        }
         return findings + (try await IntegrationExamination(session)?.findings() ?? [])
     }
 
-    private func provider(_ authority: Authority?, _ logger: Logger) async throws -> [Finding] {
-        guard let authority else {
-            let unasked = "not asked: give --authority or --issuer"
-            return [.unknown("provider", unasked), .unknown("clock", unasked)]
+    private typealias ExaminedProfile = (finding: Finding, needsKeyring: Bool, authority: Authority?)
+
+    /// Looks at all profiles, unless a client or a profile is named, or an agent has them.
+    private func profiles(
+        _ session: Session,
+        _ keyring: Result<KeyringStatus, any Error>
+    ) async throws -> [ExaminedProfile] {
+        let environment = session.environment
+        guard !provider.namesOne(environment), try environment.given("profile", provider.profile) == nil,
+            try environment.given("agent", nil) == nil
+        else { return [] }
+        let examination = ProfilesExamination(session: session, keyring: keyring)
+        var examined: [ExaminedProfile] = []
+        for (name, environment) in try examination.environments() {
+            let (finding, needsKeyring) = try await examination.finding(name, environment)
+            // A mistake in the profile is told by its finding.
+            examined.append((finding, needsKeyring, try? ProviderOptions.parse([]).authority(environment.get())))
         }
+        return examined
+    }
+
+    /// Returns the provider that is named, or else those of all profiles, each once.
+    private func authorities(_ environment: Environment, _ profiles: [ExaminedProfile]) throws -> [Authority] {
+        var authorities = [try provider.authority(environment)].compactMap(\.self)
+        for other in profiles.compactMap(\.authority) where !authorities.contains(where: { $0.url == other.url }) {
+            authorities.append(other)
+        }
+        return authorities
+    }
+
+    private func examine(_ authority: Authority, _ logger: Logger) async throws -> [Finding] {
         let transport = CurlTransport()
         let published = try await Self.outcome {
             try await ProviderInspection.check(authority, over: transport, deadline: Self.timeout, logger: logger)
@@ -90,66 +124,6 @@ struct DoctorCommand: ToolCommand {
     }
 
     private static let timeout = Duration.seconds(10)
-
-    /// Returns the store of the program's tokens, if it is known, and a finding on whether the store can be read.
-    private func tokenStore(
-        _ session: Session,
-        _ choice: CacheChoice,
-        _ status: Result<KeyringStatus, any Error>
-    ) async throws -> (TokenStore?, Finding) {
-        if let shared = try await sharedStore(session, choice, status) { return shared }
-        guard choice.policy != nil else {
-            let store = choice.directory == nil ? TokenStore.memory : .file
-            return (store, Examination.tokenStore(store, .success(false)))
-        }
-        guard let group = try provider.group(session.environment) else {
-            guard let (store, key) = choice.keyStore else {
-                return (nil, .unknown("token store", "not asked: give --client-id or --group"))
-            }
-            return (store, Examination.tokenStore(store, try await Self.outcome { try await key.isProtected() }))
-        }
-        let cache = CacheChoice.desktop(.standard, logger: session.logger)
-        let remembered = try await Self.outcome { try await cache.rememberedStore(of: group) }
-        // If the store is not known, the finding says why.
-        guard case .success(let store) = remembered, let store = store ?? choice.keyStore?.store else {
-            return (nil, Examination.tokenStore(nil, remembered.map { _ in false }))
-        }
-        let read = try await Self.outcome {
-            if store.needsKeyring { try Self.requireAnswer(status) }
-            if let key = store.keyFile, try await key.isProtected() { return true }
-            try await cache.checkReadable(store, in: group)
-            return false
-        }
-        return (store, Examination.tokenStore(store, read, SharedOptions(provider)))
-    }
-
-    /// Throws the keyring's error if the keyring did not answer in time. It is not waited for a second time.
-    private static func requireAnswer(_ status: Result<KeyringStatus, any Error>) throws {
-        if case .failure(let error) = status, (error as? AuthenticationError)?.code == .keyringTimedOut { throw error }
-    }
-
-    /// Returns the store, if it is shared with other programs, and a finding on whether it can be read.
-    private func sharedStore(
-        _ session: Session,
-        _ choice: CacheChoice,
-        _ status: Result<KeyringStatus, any Error>
-    ) async throws -> (TokenStore?, Finding)? {
-        let store: TokenStore
-        switch choice {
-        case .shared: store = .file
-        case .sharedItem: store = .keyring
-        default: return nil
-        }
-        let client = try provider.clientID ?? session.environment.given("client-id", nil)?.text ?? ""
-        let clientID = ClientID(rawValue: client)
-        let read = try await Self.outcome {
-            if store.needsKeyring { try Self.requireAnswer(status) }
-            let cache = try choice.cache(of: clientID, prompting: .never, passPhrases: nil, logger: session.logger)
-            _ = try await cache.records(of: .account, in: .application(clientID))
-            return false
-        }
-        return (store, Examination.tokenStore(store, read))
-    }
 
     /// Returns the result of `work`, or the error that it threw. A cancelled task ends the command.
     static func outcome<Value>(_ work: () async throws -> Value) async throws -> Result<Value, any Error> {

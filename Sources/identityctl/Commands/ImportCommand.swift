@@ -99,7 +99,7 @@ struct ImportCommand: ToolCommand {
             audience: audience
         )
         session.console.line("Signed in as \(result.account.shortLabel).")
-        _ = await session.isStored(result)
+        if await session.isStored(result) { session.keepAccountOfProfile(result.account, provider) }
     }
 
     private func takeOver(_ from: Given, in session: Session) async throws {
@@ -111,6 +111,7 @@ struct ImportCommand: ToolCommand {
                     ? "Took over \(account.account.label)." : "\(account.account.label) is signed in already."
             )
         }
+        if accounts.count == 1 { session.keepAccountOfProfile(accounts[0].account, provider) }
         if accounts.isEmpty {
             session.console.line(
                 "\(from.text.printable) has no account of this client and provider. Sign in: identityctl login"
@@ -124,7 +125,7 @@ struct ImportCommand: ToolCommand {
         let application = try application(in: session)
         let result = try await application.acquireToken(byRefreshToken: file.contentAsToken(), scopes: scopes)
         session.console.line("Took over \(result.account.label).")
-        _ = await session.isStored(result)
+        if await session.isStored(result) { session.keepAccountOfProfile(result.account, provider) }
     }
 
     private func application(in session: Session) throws -> PublicClientApplication {

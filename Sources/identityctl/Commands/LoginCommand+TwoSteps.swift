@@ -67,7 +67,8 @@ extension LoginCommand {
                     """
                 )
             }
-            wanted = signIn.account.map { Given(text: $0, origin: "--account") }
+            let own = try session.environment.given("account", nil)
+            wanted = signIn.account.map { $0 == own?.text ? own : Given(text: $0, origin: "--account") } ?? nil
             return try await signIn.finish(application, with: address)
         }
         return (result, wanted)

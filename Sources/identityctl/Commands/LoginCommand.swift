@@ -70,7 +70,8 @@ struct LoginCommand: ToolCommand {
     }
 
     func advice(on error: any Error, in session: Session) -> String? {
-        switch try? method(session.environment) {  // the options themselves may be wrong
+        if let advice = adviceOnPerson(error, session) { return advice }
+        return switch try? method(session.environment) {  // the options themselves may be wrong
         case .browser: elsewhere.after(error)
         case .deviceCode: DeviceSignIn.advice(on: error)
         case .manual: finish ? adviceAfterFinish(error) : nil
@@ -97,7 +98,7 @@ struct LoginCommand: ToolCommand {
         if printToken, parameters.scheme == .pop {
             throw UsageError("--print-token: a token that is bound to a key is of no use without it. Leave one out.")
         }
-        let wanted = try environment.given("account", account.account)
+        let given = try environment.given("account", account.account)
         var configuration = try provider.configuration(
             environment,
             prompting: environment.hasScreen ? .allowed() : .never,
@@ -124,16 +125,27 @@ struct LoginCommand: ToolCommand {
         }
         var turn: HeldLock?
         defer { turn?.end() }
+        let previous = try? await application.defaultAccount()  // what cannot be read is told by the sign-in
         if finish {
             let (result, wanted) = try await finishSignIn(application, session, within: parameters.timeout)
-            return try await end(with: result, wanted, session, application, isPersistent: isPersistent)
+            return try await end(with: result, wanted, after: previous, session, application)
         }
         let isIfNeeded = try !start && environment.isOn("if-needed", ifNeeded)
         if isIfNeeded {
-            switch try await need(wanted, parameters, application, session.console) {
-            case .none(let result): return try await end(with: result, session, isPersistent: isPersistent)
+            switch try await need(given, parameters, application, session.console) {
+            case .none(let result):
+                session.warn(ofClaimsMissingIn: result, wanting: parameters.scopes)
+                session.keepAccountOfProfile(result.account, provider)
+                return try await end(with: result, session, isPersistent: isPersistent)
             case .signIn(let lock): turn = lock
             }
+        }
+        let isStrict = try isIfNeeded || session.isJSON || prints(environment)
+        let wanted = try await application.required(given, isStrict: isStrict)
+        if wanted == nil, parameters.prompt == .providerDefault, let own = given?.account, !own.isSignedOut {
+            parameters.loginHint = parameters.loginHint ?? own.username
+        }
+        if isIfNeeded {
             // Each sign-in at such a server makes a new account, unless it names an account.
             if wanted == nil, !configuration.authority.issuesIDTokens {
                 parameters.account = try await application.defaultAccount()
@@ -141,18 +153,21 @@ struct LoginCommand: ToolCommand {
         }
         try await parameters.ask(for: wanted, application)
         if start { return try await startSignIn(parameters, wanted, application, session) }
-        let result = try await result(by: method, parameters, wanted, application, session, watches: isIfNeeded)
-        try await end(with: result, wanted, session, application, isPersistent: isPersistent)
+        let result = try await result(by: method, parameters, given, application, session, watches: isIfNeeded)
+        try await end(with: result, wanted, after: previous, session, application)
     }
 
     /// Reports a new sign-in.
+    ///
+    /// - Parameter previous: The default account before it.
     private func end(
         with result: AuthenticationResult,
         _ wanted: Given?,
+        after previous: Account?,
         _ session: Session,
-        _ application: PublicClientApplication,
-        isPersistent: Bool
+        _ application: PublicClientApplication
     ) async throws {
+        let isPersistent = !(application.configuration.cache is InMemoryTokenCache)
         try await application.check(result.account, is: wanted)
         let declined = result.declinedScopes.map(\.rawValue.printable).sorted()
         if !declined.isEmpty { session.console.line("Warning: not granted: \(declined.joined(separator: ", "))") }
@@ -171,6 +186,16 @@ struct LoginCommand: ToolCommand {
                 ? "Signed in as \(result.account.shortLabel)."
                 : "Signed in. The server does not say who that is; the account's id is \(result.account.label)"
         )
+        if isPersistent {
+            session.keepAccountOfProfile(result.account, provider)
+            if let previous, previous.id != result.account.id {
+                session.console.line(
+                    "The default account is \(result.account.label) now. Before, it was \(previous.label). To change it, run: "
+                        + sharedOptions.ofProviderAndCache.command("accounts --default NAME")
+                )
+            }
+            try await application.checkAccount(of: session.environment.profile, beside: result)
+        }
         try await end(with: result, session, isPersistent: isPersistent)
     }
 
@@ -324,8 +349,10 @@ extension PublicClientApplication {
         } catch AuthenticationError.Code.noTokensFound {}
         throw AuthenticationError(
             .accountMismatch,
-            "\(account.label) is signed in now, but --account asks for '\(wanted.text.printable)'. Give it as "
-                + "'identityctl accounts' lists it, or choose the other account on the sign-in page."
+            wanted.account == nil
+                ? "\(account.label) is signed in now, but --account asks for '\(wanted.label)'. Give it as "
+                    + "'identityctl accounts' lists it, or choose the other account on the sign-in page."
+                : "\(account.label) is signed in now, but \(wanted.origin) is \(wanted.label)'s."
         )
     }
 }
@@ -337,7 +364,7 @@ extension InteractiveParameters {
         do {
             account = try await application.chosenAccount(wanted)
         } catch AuthenticationError.Code.noTokensFound {
-            loginHint = loginHint ?? wanted.text
+            loginHint = loginHint ?? (wanted.account == nil ? wanted.text : wanted.account?.username)
         }
     }
 }

@@ -84,6 +84,7 @@ struct LogoutCommand: ToolCommand {
         do {
             for account in accounts {
                 let result = try await signOut(account, parameters, application, session)
+                session.signedOutOfProfile { $0.id == account.id.rawValue }
                 reports.append(JSONReport.signOut(account, result))
                 failure = failure ?? result.failure
                 if case .unavailable = result.revocation { isUnavailable = true }
@@ -101,7 +102,8 @@ struct LogoutCommand: ToolCommand {
         }
         guard !isUnavailable else { throw Ended(status: .revocationUnavailable) }
         guard accounts.isEmpty else { return }
-        let missing = wanted.map { "'\($0.text.printable)' is not signed in; nothing was changed." }
+        session.signedOutOfProfile { own in wanted.map { $0.account == own } ?? true }
+        let missing = wanted.map { "'\($0.label)' is not signed in; nothing was changed." }
         session.console.line(missing ?? "No account is signed in.")
     }
 
@@ -123,6 +125,7 @@ struct LogoutCommand: ToolCommand {
         }
         let (cache, group) = try provider.desktopCache(session)
         let (store, isRemoved) = try await cache.discard(group)
+        session.signedOutOfProfile { _ in true }
         guard let store else { return session.console.line("There were no tokens.") }
         session.console.line("The tokens in '\(store)' are given up. The next sign-in chooses a store.")
         if !isRemoved {

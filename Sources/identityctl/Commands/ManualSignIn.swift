@@ -75,9 +75,13 @@ struct PastedAddress {
     struct Unusable: Error, CustomStringConvertible {
         let description: String
 
-        static let noAddress = Unusable(
-            description: "That is not an address. It begins like the one above, and has a question mark in it."
-        )
+        /// - Parameter fault: The reason, because a terminal does not show the text.
+        static func noAddress(_ fault: String) -> Unusable {
+            Unusable(
+                description:
+                    "That is not an address: \(fault). It begins like the one above, and has a question mark in it."
+            )
+        }
         static let noAnswer = Unusable(
             description:
                 "That address has no answer in it (code or error). Copy the whole one that the browser ended at."
@@ -104,12 +108,17 @@ struct PastedAddress {
                 isTrimmed = false
             }
         }
+        guard !text.isEmpty else { throw Unusable.noAddress("the text is empty") }
+        guard text.utf8.areVisible else {
+            throw Unusable.noAddress("there is a blank in it, or a character that no address has")
+        }
+        guard text.utf8.contains(UInt8(ascii: "?")) else { throw Unusable.noAddress("there is no question mark in it") }
         // Some browsers copy the address without `http://`, which only loopback hosts may have.
         let start = text.prefix { $0 != "/" && $0 != "?" }
         if WebAddress("http://\(start)") != nil { text = "http://" + text }
-        guard text.contains("?"), text.contains(":"), text.utf8.areVisible,
-            let url = URL(string: String(text)), url.scheme != nil
-        else { throw Unusable.noAddress }
+        guard let url = URL(string: String(text)), url.scheme != nil else {
+            throw Unusable.noAddress("it begins with no scheme, such as http://")
+        }
         if let request, Self.base(text).elementsEqual(Self.base(request.absoluteString)) { throw Unusable.request }
         let query = text.utf8.split(separator: UInt8(ascii: "?"), maxSplits: 1).last ?? text.utf8[...]
         let names = query.split(whereSeparator: { "&#".utf8.contains($0) }).map {

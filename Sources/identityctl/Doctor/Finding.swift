@@ -32,6 +32,11 @@ struct Finding: Hashable, Sendable {
         Finding(check: check, state: .unknown, found: why)
     }
 
+    /// Returns the finding as that of another check.
+    func renamed(_ check: String) -> Finding {
+        Finding(check: check, state: state, found: found, advice: advice, status: status)
+    }
+
     /// Returns the finding with a lack turned into one that does not matter.
     func notNeeded(_ whom: String) -> Finding {
         state == .lack ? .unknown(check, "\(found); not needed \(whom)") : self

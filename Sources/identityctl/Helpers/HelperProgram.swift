@@ -37,6 +37,15 @@ enum HelperProgram: String, CaseIterable {
         }
     }
 
+    /// Whether the program's arguments ask for the help of a helper: 'helper git --help', or 'help helper git'.
+    static func isHelp(_ arguments: [String]) -> Bool {
+        guard arguments.count > 2, Self(rawValue: arguments[0] == "help" ? arguments[2] : arguments[1]) != nil else {
+            return false
+        }
+        if arguments[0] == "help" { return arguments[1] == "helper" && arguments.count == 3 }
+        return arguments[0] == "helper" && ["--help", "-h"].contains(arguments[2])
+    }
+
     /// The names for an error message.
     static var list: String { allCases.map { "'helper \($0.rawValue)'" }.joined(separator: ", ") }
 }

@@ -99,7 +99,7 @@ struct IntegrateCommand: ToolCommand {
         }
         let directory = try ProfileDirectory(environment)
         let given = try environment.given("profile", profile).map { try ProfileName($0) }
-        guard let name = try given ?? directory.defaultName() else {
+        guard let name = try given ?? directory.usualName() else {
             throw UsageError("Which profile? Give --profile NAME. 'identityctl profile list' lists them.")
         }
         let named = try directory.profile(named: name)

@@ -108,9 +108,12 @@ struct IntegrationExamination {
 
     private func account(_ environment: Environment) async throws -> String {
         do {
-            let configuration = try ProviderOptions.parse([]).configuration(environment, logger: session.logger)
-            let application = try session.application(configuration)
-            let account = try await application.chosenAccount(try environment.given("account", nil))
+            let client = ClientExamination(
+                options: try ProviderOptions.parse([]),
+                environment: environment,
+                session: session
+            )
+            let account = try await client.account()
             return [environment.profile?.name.text, account.shortLabel].compactMap(\.self).joined(separator: ", ")
         } catch is CancellationError {
             throw CancellationError()

@@ -168,7 +168,7 @@ extension LinesIntegration {
                     throw UsageError("pnpm's configuration cannot name \(program.printable).")
                 }
                 if let profile = subject.profile {
-                    guard try ProfileDirectory(home.environment).defaultName() == profile else {
+                    guard try ProfileDirectory(home.environment).usualName() == profile else {
                         throw UsageError(
                             "pnpm names no address and gets the default profile's token. Make it the default one: "
                                 + "identityctl profile default \(profile)"
@@ -191,7 +191,7 @@ extension LinesIntegration {
                 let registry = line.firstRange(of: key).map { line[..<$0.lowerBound] } ?? line[...]
                 // With an agent, which has the profiles, its default one gives the token.
                 let isHere = home.environment[Environment.variable(for: "agent")] == nil
-                let profile = isHere ? (try? ProfileDirectory(home.environment).defaultName())?.text : nil
+                let profile = isHere ? (try? ProfileDirectory(home.environment).usualName())?.text : nil
                 let lack = "pnpm gets the default profile's token, and there is none: identityctl profile default NAME"
                 return IntegrationUse(
                     label: String(registry),
@@ -224,13 +224,17 @@ extension LinesIntegration {
                 let profile = subject.profile?.text ?? ""
                 let named = subject.profile.flatMap { try? ProfileDirectory(home.environment).profile(named: $0) }
                 let seconds = named?.given("aws-duration").flatMap { Int($0.text) }
+                let isHere = home.environment[Environment.variable(for: "agent")] == nil
+                let hasRole = named?.given("aws-role-arn") != nil
                 return (
                     [
                         "[profile identityctl-\(profile)]",
                         "\(key)\(home.command.shellWord) helper aws --profile \(profile)",
                     ],
                     [
-                        "The role is in the line aws-role-arn of the profile '\(profile)'.",
+                        hasRole || !isHere
+                            ? "The role is in the line aws-role-arn of the profile '\(profile)'."
+                            : "The profile has no role yet. Add a line 'aws-role-arn = ARN': identityctl profile edit \(profile)",
                         "To use it, run: aws --profile identityctl-\(profile) sts get-caller-identity",
                     ] + (seconds.map { $0 < 1800 } == true ? [shortDuration] : [])
                 )

@@ -5,9 +5,14 @@ struct Given: Hashable, Sendable {
     let text: String
     /// `--timeout`, or `IDENTITYCTL_TIMEOUT`, or a profile's file and line.
     let origin: String
+    /// The account that the text names, if it is that of a profile's first sign-in.
+    var account: ProfileAccount?
 
     /// Whether the text comes from the command line. A variable may be set for other commands.
     var isOption: Bool { origin.hasPrefix("--") }
+
+    /// The text as a person knows it. Harmless to a terminal.
+    var label: String { account?.label ?? text.printable }
 
     /// The words of the text, which spaces or lines separate.
     var words: [String] { text.split(whereSeparator: \.isWhitespace).map(String.init) }

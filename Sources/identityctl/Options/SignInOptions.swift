@@ -122,7 +122,7 @@ extension SignInOptions {
         _ environment: Environment,
         for wanted: Given?
     ) throws -> DeviceCodeParameters {
-        if let wanted, parameters.account == nil {
+        if let wanted, wanted.account == nil, parameters.account == nil {
             throw wanted.error(
                 """
                 '\(wanted.text.printable)' is not signed in here, and a device code cannot ask for another account. Leave it out, \

@@ -117,6 +117,7 @@ struct WantedToken: Sendable {
     {
         let token = try await acquire(from: application, in: session)
         session.console.warn(ofShortLife: .seconds(token.expiresOn.timeIntervalSinceNow), below: minimumValidity)
+        session.warn(ofClaimsMissingIn: token.result, wanting: scopes)
         return token
     }
 }

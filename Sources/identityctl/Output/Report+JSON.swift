@@ -133,7 +133,7 @@ enum JSONReport {
 
     private static func account(_ account: Account, profile: TenantProfile?) -> JSONObject {
         let home = account.tenantProfiles.first(where: \.isHomeTenant) ?? account.tenantProfiles.first
-        let tenantID = (profile ?? home)?.tenantID
+        let tenantID = (profile ?? home).flatMap { $0.isOfATenant(account) ? $0.tenantID : nil }
         return JSONObject([
             ("id", .string(account.id.rawValue)),
             ("username", text(account.username)),
@@ -166,6 +166,15 @@ enum JSONReport {
 
     private static func text(_ text: String?) -> JSONValue {
         text.map { .string($0) } ?? .null
+    }
+}
+
+extension TenantProfile {
+    /// Whether the profile's tenant is one. Of any other provider it is a part of the issuer's path.
+    fileprivate func isOfATenant(_ account: Account) -> Bool {
+        guard account.id.rawValue.utf8.contains(UInt8(ascii: "|")) else { return true }
+        let claims = idTokenClaims.flatMap { try? JSONObject(parsing: Array($0.utf8)) }
+        return claims?.string("tid") != nil
     }
 }
 

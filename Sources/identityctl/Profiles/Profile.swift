@@ -68,6 +68,8 @@ struct Profile: Sendable {
     let name: ProfileName
     let path: String
     let lines: [Line]
+    /// The account of the first sign-in, which counts where no line names one.
+    private(set) var account: ProfileAccount?
 
     /// - Throws: `UsageError` that names the file and the line.
     init(_ name: ProfileName, path: String, parsing bytes: [UInt8]) throws {
@@ -123,7 +125,10 @@ struct Profile: Sendable {
 
     /// Returns the value of an option, with the line as its origin. The values of several lines are its words.
     func given(_ name: String) -> Given? {
-        guard let first = lines.first(where: { $0.name == name }) else { return nil }
+        guard let first = lines.first(where: { $0.name == name }) else {
+            guard name == "account", let account else { return nil }
+            return Given(text: account.id, origin: "profile '\(self.name)'", account: account)
+        }
         guard Self.lists.contains(name) else { return given(first) }
         let text = lines.filter { $0.name == name }.map(\.value).joined(separator: " ")
         return Given(text: text, origin: "\(path.printable):\(first.number)")
@@ -133,6 +138,21 @@ struct Profile: Sendable {
     func each(_ name: String) -> [Given] { lines.filter { $0.name == name }.map(given) }
 
     private func given(_ line: Line) -> Given { Given(text: line.value, origin: "\(path.printable):\(line.number)") }
+
+    /// Whether a line names the account.
+    var namesAccount: Bool { lines.contains { $0.name == "account" } }
+
+    /// A text that differs after each change.
+    var version: String {
+        (lines.map { "\($0.name)=\($0.value)" } + (account.map { ["account=\($0.id)"] } ?? [])).joined(separator: "\n")
+    }
+
+    /// Returns the profile with the account of its first sign-in.
+    func belonging(to account: ProfileAccount?) -> Profile {
+        var profile = self
+        profile.account = account
+        return profile
+    }
 }
 
 extension Profile {

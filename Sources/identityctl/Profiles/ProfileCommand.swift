@@ -118,7 +118,9 @@ struct ProfileAddCommand: ToolCommand {
             throw UsageError("Register a client, and give its --client-id. \(preset.advice)")
         }
         try made.check(session.environment)
+        try directory.checkServedAddresses(of: made)
         try directory.write(text, as: name, replaces: replace)
+        if !replace { directory.forgetAccount(of: name) }
         if let preset { session.console.line(preset.advice) }
         session.console.line("Made \(directory.path(of: name)). To sign in: identityctl login --profile \(name)")
     }
@@ -178,11 +180,12 @@ struct ProfileShowCommand: ToolCommand {
         let directory = try ProfileDirectory(session.environment)
         let profile = try directory.profile(named: try profile.profile())
         if path { return try session.result(profile.path + "\n") }
+        let account = profile.account.map { "# account of the first sign-in: \($0.label)\n" } ?? ""
         let lines = profile.lines.map { line in
             (line.name, line.name == "client-secret" ? "(hidden)" : line.value)
         }
         guard session.isJSON else {
-            return try session.result(lines.map { "\($0) = \($1.printable)\n" }.joined())
+            return try session.result(lines.map { "\($0) = \($1.printable)\n" }.joined() + account)
         }
         var report = JSONObject([])
         for name in lines.map(\.0) where report[name] == nil {

@@ -10,12 +10,18 @@ struct ProfileDirectory: Sendable {
 
     /// `identityctl` in `$XDG_CONFIG_HOME` if that is absolute, otherwise in `~/.config`.
     let base: String
+    /// `identityctl` in `$XDG_STATE_HOME` if that is absolute, otherwise in `~/.local/state`; `nil` without a home directory.
+    private let state: String?
 
     /// - Throws: `UsageError` without a home directory, or if its name is no UTF-8.
     init(_ environment: Environment) throws {
-        if let config = try environment.path("XDG_CONFIG_HOME") {
+        let config = try environment.path("XDG_CONFIG_HOME")
+        let home = config == nil ? try environment.path("HOME") : try? environment.path("HOME")
+        let ownState = try environment.path("XDG_STATE_HOME")
+        state = (ownState ?? home.map { "\($0)/.local/state" }).map { "\($0)/identityctl" }
+        if let config {
             base = "\(config)/identityctl"
-        } else if let home = try environment.path("HOME") {
+        } else if let home {
             base = "\(home)/.config/identityctl"
         } else {
             throw UsageError("There is no home directory for profiles: set HOME.")
@@ -27,6 +33,9 @@ struct ProfileDirectory: Sendable {
 
     func path(of name: ProfileName) -> String { "\(directory)/\(name).conf" }
 
+    /// The file with the account of a profile's first sign-in; `nil` without a home directory.
+    func accountPath(of name: ProfileName) -> String? { state.map { "\($0)/profile-accounts/\(name).json" } }
+
     /// - Throws: `UsageError` if there is no such profile, or if its file cannot be used.
     func profile(named name: ProfileName) throws -> Profile {
         let path = path(of: name)
@@ -37,7 +46,7 @@ struct ProfileDirectory: Sendable {
         guard profile.given("client-secret") == nil || mode & 0o077 == 0 else {
             throw UsageError("\(path.printable): others can read its client-secret. Run: chmod 600 \(path.shellWord)")
         }
-        return profile
+        return profile.belonging(to: try account(of: profile))
     }
 
     /// The path of the text that a person edits. It is no profile, because the name begins with a dot.
@@ -73,6 +82,13 @@ struct ProfileDirectory: Sendable {
         guard let (bytes, _) = try Self.read(defaultPath) else { return nil }
         let text = String(decoding: bytes.prefix { $0 != UInt8(ascii: "\n") }, as: UTF8.self)
         return try ProfileName(Given(text: text, origin: defaultPath.printable))
+    }
+
+    /// The default profile, or else the only one; `nil` if there is neither.
+    func usualName() throws -> ProfileName? {
+        if let name = try defaultName() { return name }
+        let names = try names()
+        return names.count == 1 ? names[0] : nil
     }
 
     /// Returns the profile that serves an address, by the longest path; `nil` if none does.
@@ -118,6 +134,26 @@ struct ProfileDirectory: Sendable {
         return best
     }
 
+    /// Refuses an address that another profile serves: no helper could choose between them. With two `username` lines the
+    /// name in a program's request chooses.
+    ///
+    /// - Throws: `UsageError` that names the address and the other profile.
+    func checkServedAddresses(of profile: Profile) throws {
+        let (addresses, username) = (try profile.servedAddresses(), profile.given("username")?.text)
+        for name in try names() where name != profile.name {
+            // A profile that cannot be read serves nothing.
+            guard let other = try? self.profile(named: name), let taken = try? other.servedAddresses(),
+                let address = addresses.first(where: taken.contains)
+            else { continue }
+            let theirs = other.given("username")?.text
+            guard username == nil || theirs == nil || username == theirs else { continue }
+            throw UsageError(
+                "The profile '\(name)' serves \(address.text) already. Serve a longer path, or take the line out there, or give "
+                    + "each of the two a line 'username'."
+            )
+        }
+    }
+
     /// Writes a profile, readable only by this user, at once as a whole.
     ///
     /// - Parameter replaces: Whether a profile of the name may exist.
@@ -150,6 +186,7 @@ struct ProfileDirectory: Sendable {
             if errno == ENOENT { throw UsageError("There is no profile '\(name)'.") }
             throw SystemFailure("\(path) cannot be removed", number: errno)
         }
+        forgetAccount(of: name)
         if try defaultName() == name { try setDefault(nil) }
     }
 

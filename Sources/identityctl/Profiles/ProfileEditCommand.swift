@@ -24,8 +24,10 @@ struct ProfileEditCommand: ToolCommand {
         guard let before = try directory.bytes(at: path) else {
             throw UsageError("There is no profile '\(name)'. 'identityctl profile add' makes one.")
         }
-        guard isatty(STDIN_FILENO) == 1, StandardStream.output.isTerminal else {
-            throw UsageError("An editor needs a terminal. The file is \(path.printable).")
+        // A program that a script names as the editor may need no terminal.
+        let named = session.environment["VISUAL"] ?? session.environment["EDITOR"]
+        guard named != nil || (isatty(STDIN_FILENO) == 1 && StandardStream.output.isTerminal) else {
+            throw UsageError("An editor needs a terminal, unless EDITOR names another. The file is \(path.printable).")
         }
         let draft = directory.draftPath(of: name)
         if try directory.bytes(at: draft) == nil {
@@ -34,7 +36,7 @@ struct ProfileEditCommand: ToolCommand {
             session.console.line("This is the text of an earlier edit. Remove \(draft.printable) to begin anew.")
         }
         let hint = "The profile is unchanged; 'identityctl profile edit \(name)' opens your text again."
-        let editor = session.environment["VISUAL"] ?? session.environment["EDITOR"] ?? "editor"
+        let editor = named ?? "editor"
         let isDone = try await Self.edit(draft, in: editor, session.environment)
         guard let after = try directory.bytes(at: draft), after != before else {
             unsafe unlink(draft)
@@ -42,7 +44,9 @@ struct ProfileEditCommand: ToolCommand {
         }
         guard isDone else { throw UsageError("The editor '\(editor.printable)' failed. \(hint)") }
         do {
-            try Profile(name, path: draft, parsing: after).check(session.environment)
+            let edited = try Profile(name, path: draft, parsing: after)
+            try edited.check(session.environment)
+            try directory.checkServedAddresses(of: edited)
         } catch let mistake as UsageError {
             throw UsageError("\(mistake.message) \(hint)")
         }

@@ -3,17 +3,19 @@
 extension ProviderOptions {
     /// Returns the variables above the lines of the profile that applies.
     ///
-    /// That is the profile named by `--profile` or its variable, or else the default profile, unless the command line or
-    /// the environment names a client or a provider: then a default profile's lines would belong to another one.
+    /// That is the profile named by `--profile` or its variable, or else the default profile or the only one, unless the
+    /// command line or the environment names a client or a provider: then its lines would belong to another one.
     ///
     /// - Throws: `UsageError` if the profile does not exist or cannot be used.
     func environment(above variables: Environment) throws -> Environment {
         if let given = try variables.given("profile", profile) {
             guard given.text != ProfileName.none else { return variables }
-            return variables.above(try ProfileDirectory(variables).profile(named: try ProfileName(given)))
+            let profile = try ProfileDirectory(variables).profile(named: try ProfileName(given))
+            // The account of another client or provider is none of the profile's.
+            return variables.above(namesOne(variables) ? profile.belonging(to: nil) : profile)
         }
         guard !namesOne(variables), let directory = try? ProfileDirectory(variables),
-            let name = try directory.defaultName()
+            let name = try directory.usualName()
         else { return variables }
         return variables.above(try directory.profile(named: name))
     }

@@ -49,12 +49,15 @@ struct QuietTerminal: Sendable {
 /// A line that the program edits itself, because a quiet terminal does not.
 struct TypedLine {
     private(set) var bytes: [UInt8] = []
+    /// The beginning of an escape sequence: what a key such as Left sends, and the brackets around a paste.
+    private var escape: [UInt8] = []
 
     enum Change: Hashable {
         case none, ended, endOfInput
     }
 
     mutating func type(_ byte: UInt8) -> Change {
+        guard !isEscape(byte) else { return .none }
         switch byte {
         case UInt8(ascii: "\n"), UInt8(ascii: "\r"): return .ended
         case 0x04: return bytes.isEmpty ? .endOfInput : .none  // Ctrl-D
@@ -64,6 +67,22 @@ struct TypedLine {
         default: break
         }
         return .none
+    }
+
+    /// Whether a byte belongs to an escape sequence, which is no part of the line. The line's end ends a sequence too.
+    /// - SeeAlso: [ECMA-48](https://ecma-international.org/publications-and-standards/standards/ecma-48/), 5.4
+    private mutating func isEscape(_ byte: UInt8) -> Bool {
+        switch (escape.count, byte) {
+        case (_, 0x1B): escape = [byte]
+        case (0, _): return false
+        case (1, UInt8(ascii: "[")), (1, UInt8(ascii: "O")): escape.append(byte)
+        case (2..., 0x20...0x3F) where escape.count < 16: escape.append(byte)
+        case (2..., 0x40...0x7E): escape = []
+        default:
+            escape = []
+            return false
+        }
+        return true
     }
 }
 

@@ -19,6 +19,8 @@ import Testing
             ([:], true, nil, ["rundll32.exe url.dll,FileProtocolHandler", "wslview"] + desktop + ["microsoft-edge"]),
             (["BROWSER": "firefox"], false, nil, ["firefox"]),
             (["BROWSER": ":firefox -P  me: \t:/opt/b --url=%s"], false, nil, ["firefox -P me", "/opt/b --url=%s"]),
+            (["BROWSER": "\"/opt/a b/c\" --new 'x':'/d e' %s"], false, nil, ["/opt/a b/c --new 'x'", "/d e %s"]),
+            (["BROWSER": "\"/opt/a b"], false, nil, ["\"/opt/a b"]),
             (["BROWSER": "firefox", "DISPLAY": ":0"], false, nil, ["firefox"] + desktop + ["microsoft-edge"]),
             ([:], false, ["chromium", "--app"], ["chromium --app"]),
             (["BROWSER": "firefox"], false, ["chromium"], ["chromium", "firefox"]),

@@ -69,7 +69,8 @@ struct DefaultScopesTests {
             try await permissive.application().acquireTokenInteractively(scopes: ["api.read"])
         }
         for error in [inBrowser, onDevice, pushed, afterwards] {
-            #expect(error.message.contains("Added by default: offline_access, openid, profile;"), "\(error.message)")
+            let named = "Asked for: api.read. Added by default: offline_access, openid, profile;"
+            #expect(error.message.contains(named), "\(error.message)")
         }
         let alone = try setup.application { $0.compatibility.defaultScopes = [] }
         let own = try await expectError(.invalidScope) {

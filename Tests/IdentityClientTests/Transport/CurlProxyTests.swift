@@ -121,6 +121,19 @@ import Testing
         #expect(failure.description == "libcurl \(code): Unsupported proxy ")
         #expect(!everything(in: error).contains("hidden"))
     }
+
+    @Test(arguments: [
+        (5, "Could not resolve proxy: nope", "no_proxy"),
+        (35, "wrong version number", "a.test:80 does not answer in TLS"),
+        (35, "An unexpected TLS packet was received.", "Check the port"),
+        (35, "alert", "No secure connection to a.test"),
+    ])
+    func saysWhereToLook(_ code: Int, _ reason: String, _ words: String) {
+        let settings = CurlSettings(timeoutMilliseconds: 1, connectTimeoutMilliseconds: 1, maximumResponseBytes: 1)
+        let failure = CurlFailure(code: code, reason: reason)
+        let error = failure.error(host: "a.test", place: "a.test:80", settings: settings)
+        #expect(error.message.contains(words), "\(error.message)")
+    }
 }
 
 /// The error's texts and its dump.

@@ -70,6 +70,7 @@ import Testing
         #expect(try await person.integrate("pnpm", "--profile", "work").status == 0)
         #expect(try await row("pnpm", person)?.string("advice")?.contains("login --profile work") == true)
         #expect(try await person.run(["profile", "default", "--unset"]).status == 0)
+        try await person.addProfile("other", serves: [])
         #expect(try await row("pnpm", person)?.string("advice")?.contains("identityctl profile default NAME") == true)
     }
 

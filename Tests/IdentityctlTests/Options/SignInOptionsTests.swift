@@ -314,6 +314,9 @@ import Testing
 
     @Test(arguments: ["", "yes", "http://127.0.0.1:1/", "code=a?state:b", "http://127.0.0.1:1/?code=a b", "\"", "\"\""])
     func refusesAPastedTextThatIsNoAnswer(line: String) {
-        #expect(throws: PastedAddress.Unusable.self) { try PastedAddress(line, answering: Self.request()) }
+        let error = #expect(throws: PastedAddress.Unusable.self) {
+            try PastedAddress(line, answering: Self.request())
+        }
+        #expect(error?.description.hasPrefix("That is not an address: ") == true, "\(line)")
     }
 }

@@ -9,7 +9,8 @@ import Testing
         ("abc\n", "abc", TypedLine.Change.ended), ("abc\r", "abc", .ended), ("ab\u{7F}\u{8}\u{8}\u{8}x\n", "x", .ended),
         ("ab\u{15}c\n", "c", .ended), ("\u{4}", "", .endOfInput), ("a\u{4}", "a", .none),
         ("a\u{1B}b\u{0}", "ab", .none),
-        ("ü", "ü", .none),
+        ("ü", "ü", .none), ("\u{1B}[200~http://a?b\u{1B}[201~\r", "http://a?b", .ended),
+        ("a\u{1B}[D\u{1B}OCb\u{1B}[1;5D\n", "ab", .ended), ("\u{1B}\n", "", .ended), ("\u{1B}[\n", "", .ended),
     ])
     func understandsWhatIsTyped(keys: String, text: String, last: TypedLine.Change) {
         var line = TypedLine()

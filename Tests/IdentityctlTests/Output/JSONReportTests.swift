@@ -59,6 +59,19 @@ import Testing
         )
     }
 
+    /// A part of another provider's address is no tenant.
+    @Test(
+        arguments: [
+            ("uid.utid", nil, #""tenantID":"o""#), ("https://a.test/o|1", nil, #""tenantID":null"#),
+            ("https://a.test/o|1", #"{"tid":"o"}"#, #""tenantID":"o""#),
+        ] as [(String, String?, String)]
+    )
+    func tellsTheTenantOfAProviderWithTenants(id: String, claims: String?, member: String) {
+        let profile = TenantProfile(tenantID: "o", localAccountID: "1", idTokenClaims: claims)
+        let account = Account(id: Account.ID(rawValue: id), environment: "a.test", tenantProfiles: [profile])
+        #expect(JSONReport.accounts([account]).line.contains(member))
+    }
+
     @Test func writesAccountsAsAnArray() {
         #expect(JSONReport.accounts([]).line == "[]")
         let one = #"""

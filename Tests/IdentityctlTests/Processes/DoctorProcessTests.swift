@@ -130,6 +130,27 @@ import Testing
         #expect(try Shell.run("\(command) | cat").contains("token files     ok "))
     }
 
+    @Test(.timeLimit(.minutes(1))) func looksAtEachProfile() async throws {
+        let person = try await Person()
+        try await person.addProfile("other", serves: [])
+        _ = try await person.login()
+        try person.write("issuer = https://a.test\nnonsense\n", to: ".config/identityctl/profiles/z.conf")
+        let found = try await doctor(["--without-browser"], person.variables)
+        // The keyring that is not there is needed by neither.
+        #expect(found.integer("status") == 64, "\(found.line)")
+        #expect(row("profile work", found)?.string("found") == "alice@example.test, tokens in 'file'")
+        #expect(row("profile other", found)?.string("state") == "ok")
+        #expect(row("profile z", found)?.string("advice")?.contains("z.conf:2: ") == true)
+        #expect(row("provider", found)?.string("found") == person.setup.issuer)
+        try person.remove(".config/identityctl/profiles/z.conf")
+        #expect(try await person.run(["logout", "--profile", "work"]).status == 0)
+        let signedOut = try await doctor(["--without-browser"], person.variables)
+        #expect(signedOut.integer("status") == 0, "\(signedOut.line)")
+        let advice = row("profile other", signedOut)?.string("found")
+        #expect(advice == "not signed in; to sign in, run: identityctl login --profile other")
+        #expect(row("profile other", try await doctor(["--profile", "work"], person.variables)) == nil)
+    }
+
     @Test(.timeLimit(.minutes(1))) func saysWhereTheTokensOfAClientRest() async throws {
         let setup = try ToolSetup()
         var variables = ["XDG_STATE_HOME": setup.directory.path, "DBUS_SESSION_BUS_ADDRESS": "disabled:"]
@@ -137,7 +158,7 @@ import Testing
             let table = try await Tool.run(["doctor"], variables)
             return table.output.split(separator: "\n").first { $0.hasPrefix("token store") }.map(String.init)
         }
-        #expect(try await row() == "token store     -     not asked: give --client-id or --group")
+        #expect(try await row() == "token store     -     not asked: give --profile, --client-id or --group")
         variables["IDENTITYCTL_CLIENT_ID"] = "test-client"
         #expect(try await row() == "token store     -     none yet: the first sign-in decides")
         #expect(try await Tool.run(["cache", "move", "--to", "file"], variables).status == 0)

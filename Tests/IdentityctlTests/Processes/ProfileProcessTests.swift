@@ -1,6 +1,7 @@
 // Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
 
 import Foundation
+import IdentityTestSupport
 import IdentityTesting
 import Testing
 
@@ -54,6 +55,9 @@ import Testing
         #expect(!token.isEmpty)
         #expect(try await home.run(["token", "--profile", "work"]).output == token)
         #expect(try await home.run(["token"], ["IDENTITYCTL_PROFILE": "work"]).output == token)
+        // The only profile is the one that is meant.
+        #expect(try await home.run(["token"]).output == token)
+        #expect(try await home.add("second").status == 0)
         #expect(try await home.run(["token"]).status == 64)
         #expect(try await home.run(["profile", "default", "work"]).status == 0)
         #expect(try await home.run(["token"]).output == token)
@@ -89,6 +93,21 @@ import Testing
         try FileManager.default.setAttributes([.posixPermissions: 0o622], ofItemAtPath: path)
         let open = try await home.run(["token", "--profile", "work"])
         #expect(open.status == 64 && open.errors.contains("chmod 600"), "\(open)")
+    }
+
+    /// An old account's name may be Latin-1.
+    @Test(.timeLimit(.minutes(1)), arguments: ["HOME", "XDG_CONFIG_HOME", "XDG_STATE_HOME"])
+    func writesNothingBesideADirectoryThatIsNoText(variable: String) throws {
+        let directory = try TemporaryDirectory()
+        let tool = try Tool.executable.path
+        let add = "profile add p --client-id c --issuer https://a.test"
+        let text = try Shell.run(
+            """
+            cd '\(directory.path)' && name=$(printf 'caf\\351') && mkdir "$name"
+            export HOME="$PWD/h"; export \(variable)="$PWD/$name"; '\(tool)' \(add) 2>&1; ls -d caf* | wc -l
+            """
+        )
+        #expect(text.contains(variable) && text.hasSuffix("1\n"), "\(text)")
     }
 
     @Test(.timeLimit(.minutes(1))) func neverHangsOnAFileThatIsNone() async throws {
@@ -134,7 +153,16 @@ import Testing
         }
         #expect(try await git("team/repo.git").output.contains("password=\(token)"))
         #expect(try await git("teams/repo.git").output.isEmpty)
-        _ = try await home.add("rival", "--serves", "https://git.test/team")
+        let rival = ["rival", "--serves", "https://git.test/team/"]
+        let refused = try await home.add(rival[0], rival[1], rival[2])
+        #expect(refused.status == 64 && refused.errors.contains("The profile 'team' serves"), "\(refused)")
+        // Two names tell them apart, but this request has none.
+        #expect(try await home.add(rival[0], rival[1], rival[2], "--set", "username=r").status == 64)
+        let profiles = home.file.deletingLastPathComponent()
+        try FileManager.default.copyItem(
+            at: profiles.appendingPathComponent("team.conf"),
+            to: profiles.appendingPathComponent("rival.conf")
+        )
         let both = try await git("team/repo.git")
         #expect(both.status == 64 && both.output.isEmpty && both.errors.contains("'rival'"), "\(both)")
     }
@@ -181,6 +209,11 @@ import Testing
         #expect(try String(contentsOf: home.file, encoding: .utf8) == before + "timeout = 8\n")
         #expect(try await edit(home, "exit 1").errors.contains("unchanged"))
         #expect(try await home.run(["profile", "edit", "work"]).status == 64)
+        // A program that needs no terminal is as good.
+        let script = home.setup.directory.appendingPathComponent("script")
+        try "echo 'max-age = 7' >>\"$1\"\n".write(to: script, atomically: false, encoding: .utf8)
+        let edited = try await home.run(["profile", "edit", "work"], ["EDITOR": "/bin/sh \(script.path)"])
+        #expect(edited.status == 0 && edited.errors.contains("Changed"), "\(edited)")
         let files = try FileManager.default.contentsOfDirectory(atPath: home.file.deletingLastPathComponent().path)
         #expect(files == ["work.conf"])
     }

@@ -32,6 +32,29 @@ import Testing
         #expect(try await Tool.run(["help", "cache", "move"]).status == 0)
     }
 
+    /// As in a chroot or a sandbox. Only a process with every right can make one here.
+    @Test(
+        .timeLimit(.minutes(1)),
+        .enabled(if: (try? Shell.run("unshare -m true && echo yes")) == "yes\n", "mounts nothing"),
+        arguments: ["token", "--help", "exec -- echo x", "helper keyring get https://a.test u"]
+    )
+    func handsOutNothingWithoutProc(arguments: String) throws {
+        let tool = try Tool.executable.path
+        func run(_ redirections: String) throws -> String {
+            try Shell.run(
+                "unshare -m sh -c 'mount -t tmpfs none /proc; \"\(tool)\" \(arguments) \(redirections); echo status $?'"
+            )
+        }
+        #expect(try run("2>/dev/null") == "status 1\n")
+        #expect(try run("2>&1").hasPrefix("identityctl: /proc is not mounted here"))
+    }
+
+    @Test(.timeLimit(.minutes(1)), arguments: [["helper", "git", "--help"], ["help", "helper", "git"]])
+    func helpsWithAHelper(arguments: [String]) async throws {
+        let outcome = try await Tool.run(arguments)
+        #expect(outcome.status == 0 && outcome.output.contains("git-credential-identityctl"), "\(outcome)")
+    }
+
     @Test(.timeLimit(.minutes(1))) func saysThatItMayOpenTooFewFiles() throws {
         let tool = try Tool.executable.path
         let text = try Shell.run("(ulimit -n 6; '\(tool)' token; echo status $?) 2>&1")

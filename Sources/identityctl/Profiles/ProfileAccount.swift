@@ -1,0 +1,116 @@
+// Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
+
+import Glibc
+import IdentityClient
+import OAuthWire
+
+/// The account that signed in first with a profile. It counts as the profile's line `account`, if there is none.
+struct ProfileAccount: Hashable, Sendable {
+    let id: String
+    /// The account's name for a person and as a login hint; `nil` if the provider tells none.
+    let username: String?
+    /// Whether the account was signed out with the profile: the next sign-in may be another person's, and no token is handed
+    /// out before.
+    var isSignedOut = false
+
+    /// The name in a sentence. Harmless to a terminal.
+    var label: String { (username ?? id).printable }
+
+    init(of account: Account) {
+        (id, username) = (account.id.rawValue, account.username)
+    }
+
+    /// - Returns: `nil` for the account of another client or provider than the profile's. The profile was changed since.
+    /// - Throws: `UsageError` if the text is damaged.
+    init?(parsing bytes: [UInt8], of profile: Profile, path: String) throws {
+        guard let content = try? JSONObject(parsing: bytes), let id = content.string("account"), !id.isEmpty else {
+            throw UsageError("\(path.printable): this file is damaged. Remove it, and sign in again.")
+        }
+        guard content.strings("client") == profile.clientAndProvider else { return nil }
+        (self.id, username) = (id, content.string("username"))
+        isSignedOut = content.bool("isSignedOut") == true
+    }
+
+    func content(for profile: Profile) -> [UInt8] {
+        var content = JSONObject([("account", .string(id)), ("client", .strings(profile.clientAndProvider))])
+        content["username"] = username.map { .string($0) }
+        if isSignedOut { content["isSignedOut"] = .bool(true) }
+        return content.serialized()
+    }
+}
+
+extension Profile {
+    /// The values that say which accounts there can be.
+    fileprivate var clientAndProvider: [String] {
+        ["client-id", "authority", "issuer", "authorization-endpoint", "token-endpoint"].map { given($0)?.text ?? "" }
+    }
+}
+
+// The accounts are beside the tokens, and not in the profiles: those may be read-only, or shared by several machines.
+extension ProfileDirectory {
+    /// Returns the account of a profile's first sign-in, or `nil` if there is none or a line of the profile names one.
+    ///
+    /// - Throws: `UsageError` for a file that cannot be trusted; `SystemFailure`.
+    func account(of profile: Profile) throws -> ProfileAccount? {
+        guard !profile.namesAccount, let path = accountPath(of: profile.name), let bytes = try bytes(at: path) else {
+            return nil
+        }
+        return try ProfileAccount(parsing: bytes, of: profile, path: path)
+    }
+
+    /// Keeps the account of a profile.
+    ///
+    /// - Throws: `UsageError` without a place for it; `SystemFailure`.
+    func keep(_ account: ProfileAccount, of profile: Profile) throws {
+        guard let path = accountPath(of: profile.name) else {
+            throw UsageError("There is no home directory for the account of a profile: set HOME.")
+        }
+        try PlainFile.write(account.content(for: profile), to: path)
+    }
+
+    /// Forgets the account of a profile that is removed, or made anew.
+    func forgetAccount(of name: ProfileName) {
+        if let path = accountPath(of: name) { unsafe unlink(path) }
+    }
+}
+
+extension Session {
+    /// Makes the account that signed in the profile's, if the profile has none yet, and says so if it has another.
+    func keepAccountOfProfile(_ account: Account, _ options: ProviderOptions) {
+        guard let profile = environment.profile, !options.namesOne(environment), !profile.namesAccount else { return }
+        if let own = profile.account, !own.isSignedOut {
+            guard own.id != account.id.rawValue else { return }
+            let command = SharedOptions(options).ofProviderAndCache.adding("--default", account.id.rawValue)
+            return console.line(
+                "The profile '\(profile.name)' stays \(own.label)'s. To give it to \(account.shortLabel), run: "
+                    + command.command("accounts")
+            )
+        }
+        setAccountOfProfile(ProfileAccount(of: account))
+    }
+
+    /// Makes an account the profile's, in place of any other.
+    ///
+    /// - Returns: Whether there is a profile that takes one.
+    @discardableResult
+    func setAccountOfProfile(_ account: ProfileAccount) -> Bool {
+        guard let profile = environment.profile, !profile.namesAccount else { return false }
+        do {
+            try ProfileDirectory(environment).keep(account, of: profile)
+            return true
+        } catch {
+            console.line(
+                "Warning: it could not be kept that the profile '\(profile.name)' is \(account.label)'s, so that it goes with "
+                    + "the default account. \(PlainReport.sentence(error))"
+            )
+            return false
+        }
+    }
+
+    /// Notes that the profile's account was signed out with it.
+    func signedOutOfProfile(_ isConcerned: (ProfileAccount) -> Bool) {
+        guard var account = environment.profile?.account, !account.isSignedOut, isConcerned(account) else { return }
+        account.isSignedOut = true
+        setAccountOfProfile(account)
+    }
+}
