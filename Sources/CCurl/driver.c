@@ -12,6 +12,7 @@
 #include <sys/eventfd.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 
 // MARK: Loading
@@ -133,6 +134,11 @@ int ccurl_process_descriptor(int process) {
 #define SYS_pidfd_open 434
 #endif
     return (int)syscall(SYS_pidfd_open, process, 0);
+}
+
+uint32_t ccurl_file_system_kind(int descriptor) {
+    struct statfs status;
+    return fstatfs(descriptor, &status) == 0 ? (uint32_t)status.f_type : 0;
 }
 
 // MARK: Driver

@@ -123,7 +123,7 @@ struct ResourceCall: Sendable {
         if let body { source = try await BodyReader.open(body, meter) }
         do {
             return try await client.transport.exchange(request.withUserAgent, body: source)
-        } catch let error where !(error is AuthenticationError || error is CancellationError) {
+        } catch let error where !(error is AuthenticationError || error.isOfACancelledTask) {
             throw AuthenticationError(
                 .network,
                 "\(route.address.host) could not be reached. Try again; no new sign-in is needed.",

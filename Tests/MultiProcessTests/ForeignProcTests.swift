@@ -34,6 +34,77 @@ struct ForeignProcTests {
     }
 }
 
+/// Processes that cannot see each other, because each is in a namespace of its own: only the lock that is held with a lease
+/// says whether its holder lives.
+@Suite(.serialized, .timeLimit(.minutes(1)), .enabled(if: OwnNamespace.isPossible, OwnNamespace.reason))
+struct OwnNamespaceTests {
+    /// Without the lock, the next process would wait for the end of the lease, 45 s.
+    @Test(arguments: [OwnNamespace.process, .time])
+    func noticesADeathThatItCannotSee(_ namespace: OwnNamespace) async throws {
+        let setup = try await SharedCacheSetup(.file)
+        let victim = try await setup.worker(entering: namespace.entering) { $0.crash = "after-lease" }
+        let next = try await setup.worker()
+        victim.go()
+        try await victim.end()
+        next.go()
+        let report = try #require(try await next.report())
+        #expect(report.error == nil && report.token != nil, "\(report)")
+        #expect(report.milliseconds < 20_000)
+        #expect(setup.sentRefreshTokens.count == 1)
+    }
+
+    /// By the clock of the waiter the lease is over for a day, and its holder was never started.
+    @Test(arguments: [OwnNamespace.process, .time], [true, false])
+    func waitsForAHolderThatItCannotSee(_ namespace: OwnNamespace, isHolderInside: Bool) async throws {
+        let setup = try await SharedCacheSetup(.file)
+        let gate = Gate()
+        setup.provider.failNext(.token, with: .held(by: gate))
+        let inside = namespace.entering
+        let holder = try await setup.worker(entering: isHolderInside ? inside : [])
+        let waiter = try await setup.worker(entering: isHolderInside ? [] : inside) { $0.tellsThatItWaits = true }
+        holder.go()
+        try await setup.provider.waitForRequest(.token)
+        waiter.go()
+        try await waiter.waiting()
+        gate.open()
+        let token = try #require(try await holder.report()).token
+        #expect(token != nil)
+        #expect(try #require(try await waiter.report()).token == token)
+        #expect(setup.sentRefreshTokens.count == 1)
+    }
+}
+
+/// A namespace for one program.
+enum OwnNamespace: Sendable {
+    case process, time
+
+    static let reason: Comment = "needs unshare of util-linux, and the right to make namespaces"
+
+    static var isPossible: Bool {
+        [OwnNamespace.process, .time].allSatisfy { namespace in
+            let process = Process()
+            process.executableURL = URL(filePath: namespace.entering[0])
+            process.arguments = namespace.entering.dropFirst() + ["/bin/true"]
+            process.standardError = FileHandle.nullDevice
+            guard (try? process.run()) != nil else { return false }
+            process.waitUntilExit()
+            return process.terminationStatus == 0
+        }
+    }
+
+    /// The command that starts a program in a new namespace.
+    var entering: [String] {
+        let kinds =
+            switch self {
+            // The first process of a namespace cannot be killed from inside: the program is the second.
+            case .process:
+                ["--pid", "--fork", "--kill-child", "--mount", "--mount-proc", "/bin/sh", "-c", "\"$@\"; exit", "sh"]
+            case .time: ["--time", "--boottime", "100000"]
+            }
+        return ["/usr/bin/unshare"] + (geteuid() == 0 ? [] : ["--user", "--map-root-user"]) + kinds
+    }
+}
+
 /// A pid namespace that shows the `/proc` of its parent namespace.
 ///
 /// The parent namespace is created too, and is full of sleeping processes. libdispatch ends a program whose thread

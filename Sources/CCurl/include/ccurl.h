@@ -60,6 +60,10 @@ bool ccurl_hide_memory(void);
 /// which the C library has since 2.36 only.
 int ccurl_process_descriptor(int process);
 
+/// The kind of the file system of an open file, or 0: `f_type` of fstatfs(2), which Swift's module of the C library leaves
+/// out.
+uint32_t ccurl_file_system_kind(int descriptor);
+
 /// A driver that has loaded nothing yet; NULL without memory or file descriptors.
 ccurl_driver *ccurl_driver_new(void);
 /// Frees what ccurl_driver_close left: to be called last, from any thread.

@@ -45,13 +45,8 @@ extension AuthenticationError {
     static func ofBroker<Value>(_ context: RequestContext, _ work: () async throws -> Value) async throws -> Value {
         do {
             return try await work()
-        } catch is CancellationError {
-            throw CancellationError()
-        } catch let error as AuthenticationError {
-            throw error
-        } catch is DeadlineExceeded {
-            throw DeadlineExceeded()
         } catch {
+            if error is AuthenticationError || error is DeadlineExceeded || error.isOfACancelledTask { throw error }
             throw AuthenticationError(
                 .brokerUnavailable,
                 "The identity broker could not be asked.",

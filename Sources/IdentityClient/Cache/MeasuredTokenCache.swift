@@ -3,7 +3,7 @@
 import IdentityTelemetry
 
 /// A cache whose calls are measured.
-struct MeasuredTokenCache: TokenCache, CorruptRecordKeeping {
+struct MeasuredTokenCache: TokenCache, CorruptRecordKeeping, LeaseLocking {
     let base: any TokenCache
     let telemetry: (any Telemetry)?
 
@@ -29,6 +29,20 @@ struct MeasuredTokenCache: TokenCache, CorruptRecordKeeping {
 
     func reserve(_ bytes: Int, for key: CacheKey) async throws -> (any TokenCacheReservation)? {
         try await base.reserve(bytes, for: key)
+    }
+
+    func lockLease(
+        over expected: CacheRecord?,
+        with lease: @escaping @Sendable (_ isLocked: Bool) -> CacheRecord,
+        for key: CacheKey
+    ) async throws -> StoredLease? {
+        try await telemetry.observe(.cacheWrite, completion: Completion.of) {
+            try await base.storeLease(over: expected, with: lease, for: key)
+        }
+    }
+
+    func isLeaseLocked(_ lease: CacheRecord, for key: CacheKey) async throws -> Bool? {
+        try await base.findLeaseLock(lease, for: key)
     }
 
     var keepsCorruptRecords: Bool { (base as? any CorruptRecordKeeping)?.keepsCorruptRecords ?? false }

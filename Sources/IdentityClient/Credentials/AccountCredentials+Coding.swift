@@ -44,6 +44,21 @@ extension AccountCredentials {
         return (json["v"].flatMap(integer) ?? currentVersion) > currentVersion
     }
 
+    /// Returns a record with another refresh token and no other change; `nil` if the record does not have `spent`.
+    static func replacing(_ spent: String, with secret: String, in bytes: [UInt8]) -> [UInt8]? {
+        guard var json = try? JSONObject(parsing: bytes),  // It was read before.
+            var section = json.object("RefreshToken")
+        else { return nil }
+        for member in section.members {
+            guard case .object(var entity) = member.value, entity.string("secret") == spent else { continue }
+            entity["secret"] = .string(secret)
+            section[member.name] = .object(entity)
+            json["RefreshToken"] = .object(section)
+            return json.serialized()
+        }
+        return nil
+    }
+
     /// Returns the record's bytes.
     package func encoded() -> [UInt8] {
         var json = JSONObject()

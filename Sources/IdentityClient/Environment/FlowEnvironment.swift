@@ -101,9 +101,8 @@ extension FlowEnvironment {
     func open(_ url: URL, elseSaying advice: String, _ context: RequestContext) async throws {
         do {
             try await configuration.browser.open(url)
-        } catch is CancellationError {
-            throw CancellationError()
         } catch {
+            if error.isOfACancelledTask { throw error }
             throw error as? AuthenticationError
                 ?? AuthenticationError(
                     .browserUnavailable,

@@ -254,7 +254,7 @@ package struct EndpointClient: Sendable {
                 underlyingError: error.underlyingError,
                 timestamp: error.timestamp
             )
-        case is CancellationError: error
+        case is CancellationError where Task.isCancelled: error
         case is DeadlineExceeded:
             AuthenticationError(
                 .networkTimedOut,

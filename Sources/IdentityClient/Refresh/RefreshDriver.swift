@@ -21,6 +21,7 @@ actor RefreshDriver {
     private var reservation: RefreshReservation?
     private var listener: LeaseWait?
     private var waiting: (begin: ContinuousClock.Instant, span: (any OpenSpan)?)?
+    private let reportsWait: @Sendable (Bool) -> Void
     private var renewal: Task<Void, Never>?
     /// The write of a new refresh token that runs while the rest of the answer is checked.
     private var rotation: Task<Void, Never>?
@@ -36,15 +37,19 @@ actor RefreshDriver {
     /// The use of one refresh token.
     var exchange: RefreshExchange?
 
-    /// - Parameter lease: The lease that this process has kept since a write failed.
+    /// - Parameters:
+    ///   - lease: The lease that this process has kept since a write failed.
+    ///   - reportsWait: Gets `true` when a wait for another process begins, and `false` when it ends.
     init(
         _ request: SilentRequest,
         in environment: FlowEnvironment,
         _ throttling: RefreshThrottling,
         context: RequestContext,
         lease: RefreshLeaseStore.Held? = nil,
-        machine: RefreshMachine? = nil
+        machine: RefreshMachine? = nil,
+        reportsWait: @escaping @Sendable (Bool) -> Void = { _ in }
     ) {
+        self.reportsWait = reportsWait
         self.request = request
         self.environment = environment
         self.throttling = throttling
@@ -208,13 +213,15 @@ extension RefreshDriver {
 // The wait for another process, as one measured time.
 extension RefreshDriver {
     private func beginWait() {
-        guard waiting == nil, let telemetry = environment.configuration.telemetry else { return }
-        waiting = (.now, telemetry.begin(.lease, correlationID: nil))
+        guard waiting == nil else { return }
+        waiting = (.now, environment.configuration.telemetry?.begin(.lease, correlationID: nil))
+        reportsWait(true)
     }
 
     private func endWait(_ completion: Completion) {
         guard let (begin, span) = waiting else { return }
         waiting = nil
+        reportsWait(false)
         span?.end(completion)
         environment.configuration.telemetry?.record(.finished(.lease, completion, begin.duration(to: .now)))
     }

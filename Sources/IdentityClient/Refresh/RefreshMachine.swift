@@ -27,6 +27,9 @@ package struct RefreshMachine: Hashable, Sendable {
     /// The nonce of another process's lease, and the time when this process first saw it.
     private var seenLease: String?
     private var seenSince: Int64 = 0
+    /// The turn of another process that was seen last, and the time when this process first saw it.
+    private var seenTurn: String?
+    private var turnSince: Int64 = 0
     /// The milliseconds since the first look at the lease.
     private var elapsed: Int64 = 0
     private var isListening = false
@@ -97,7 +100,8 @@ package struct RefreshMachine: Hashable, Sendable {
         case (.renewing(let next), .leaseRenewed(true)): return proceed(to: next)
         case (.renewing(let next), .leaseRenewed(false)):
             return has(.sendsUnderALostLease) ? proceed(to: next) : release(.takenOver)
-        case (.renewing, .failed(let fault)): return failed(fault)
+        case (.renewing(let next), .failed(let fault)):
+            return has(.sendsAfterAFailedRenewal) ? proceed(to: next) : failed(fault)
         case (.sending, .answered(let rotated)):
             rotatedToken = rotated
             return go(.validating, .renewLeaseMeanwhile, .validate)
@@ -176,6 +180,8 @@ extension RefreshMachine {
     private mutating func judge(_ sight: LeaseSight) -> [Action] {
         elapsed = sight.elapsed
         if let lease = sight.lease, seenLease != lease.nonce { (seenLease, seenSince) = (lease.nonce, elapsed) }
+        // While the lease changes hands, the others make progress. A holder that renews it makes none.
+        if let lease = sight.lease, seenTurn != lease.turn { (seenTurn, turnSince) = (lease.turn, elapsed) }
         guard
             sight.isFree(seenSince: seenSince) || has(.takesOverALivingHolder) && sight.lease != nil
                 || has(.believesForeignProcessIDs) && sight.holderIsDead
@@ -185,7 +191,7 @@ extension RefreshMachine {
     }
 
     private mutating func wait() -> [Action] {
-        guard elapsed < rules.leaseDuration * 3 else { return end(.waitedTooLong) }
+        guard elapsed - turnSince < rules.leaseDuration * 3 else { return end(.waitedTooLong) }
         // Another look finds changes from before the process began to listen.
         if isListening { return go(.waiting, .wait) }
         isListening = true
@@ -194,7 +200,7 @@ extension RefreshMachine {
 
     /// Starts again under the lease, with the record that is stored now.
     private mutating func read() -> [Action] {
-        (seenLease, seenSince, elapsed, isListening) = (nil, 0, 0, false)
+        (seenLease, seenSince, seenTurn, turnSince, elapsed, isListening) = (nil, 0, nil, 0, 0, false)
         (base, requests, rotatedToken, hasStoredRotation) = (nil, 0, nil, false)
         return go(.reading, .prepare, .readRecord)
     }

@@ -9,6 +9,8 @@ final class TokenRefresher: Sendable {
     /// Runs one refresh of a credential at a time.
     let queue = SharedWorkQueue<CacheKey, SilentRequest, AcquiredToken>(endsQueue: TokenRefresher.endsQueue)
     let throttling = RefreshThrottling()
+    /// The credentials whose refresh waits for another process.
+    private let waiting = Mutex<Set<RecordID>>([])
     /// The refreshes whose new refresh token is not written yet. Each task returns its lease if the lease is still held
     /// when the task is cancelled.
     private let awaitingWrite = Mutex<[RecordID: Task<RefreshLeaseStore.Held?, Never>]>([:])
@@ -31,7 +33,11 @@ final class TokenRefresher: Sendable {
             throttling,
             context: context,
             lease: await takeLease(request.id)
-        )
+        ) { [weak self] waits in
+            self?.waiting.withLock { waiting in
+                if waits { waiting.insert(request.id) } else { waiting.remove(request.id) }
+            }
+        }
         let rest = await driver.run()
         if !rest.isEmpty { keepLease(request.id, by: Task { await driver.goOn(rest) }) }
         return try await driver.result()
@@ -61,6 +67,11 @@ final class TokenRefresher: Sendable {
         guard let task = awaitingWrite.withLock({ $0.removeValue(forKey: id) }) else { return nil }
         task.cancel()
         return await task.value
+    }
+
+    /// Whether a refresh of the credentials waits for another process now.
+    func waitsForAnotherProcess(_ id: RecordID) -> Bool {
+        waiting.withLock { $0.contains(id) }
     }
 
     /// Whether no refresh is running, queued, or not written yet.

@@ -71,9 +71,8 @@ struct SignOutFlow: Sendable {
             )
             do {
                 browserSession = try await session.run(at: metadata.endSessionEndpoint)
-            } catch is CancellationError {
-                throw CancellationError()
             } catch {
+                if error.isOfACancelledTask { throw error }
                 browserSession = .failed(failure(error))
             }
         }

@@ -162,7 +162,7 @@ struct SilentFlow: Sendable {
                 try refresher.checkIsNotRefused(token, for: request, context)
             }
             let end = parameters.deadline
-            return try await bounded(until: end, timingOut: Self.timedOut(parameters, context)) { [self] in
+            return try await bounded(until: end, timingOut: timedOut(parameters, request.id, context)) { [self] in
                 try await refresher.queue.run(
                     request,
                     of: snapshot?.key ?? environment.store.key(for: request.id),

@@ -60,8 +60,8 @@ public struct SilentParameters: Sendable {
 
     /// The longest time that the call waits for the cache, the provider and other processes; `nil` for no limit but those of
     /// the single steps. If it is over, the call returns a token of the cache that is still valid, and otherwise throws
-    /// `.networkTimedOut`, or `.cacheBusy` if the cache did not answer. A refresh that has begun goes on, and a later call
-    /// finds its token.
+    /// `.networkTimedOut`, or `.cacheBusy` if the cache did not answer or another program was refreshing the token. A refresh
+    /// that has begun goes on, and a later call finds its token.
     ///
     /// Measured in real time; a value that is not above zero throws `.invalidArgument`.
     public var timeout: Duration?

@@ -56,7 +56,7 @@ extension CredentialStore {
         do {
             return try await call()
         } catch {
-            if error is CancellationError { throw error }
+            if error.isOfACancelledTask { throw error }
             throw cacheError(error)
         }
     }

@@ -94,8 +94,8 @@ package final class CredentialStore: Sendable {
     /// - Returns: The stored credentials, or `nil` if `change` removed them or there are none.
     ///
     /// - Parameter replacesDamaged: Whether a damaged record is overwritten, as it is by a new sign-in.
-    /// - Throws: `.cacheNewerVersion` if a newer version of the library wrote the record and `change` does not remove
-    ///   it.
+    /// - Throws: `.cacheNewerVersion` if a newer version of the library wrote the record, and `change` neither removes it
+    ///   nor replaces a refresh token that was redeemed.
     package func update(
         _ id: RecordID,
         replacesDamaged: Bool = false,
@@ -113,13 +113,12 @@ package final class CredentialStore: Sendable {
                 }
             let next = try change(current)
             if next == current { return next.map { CredentialSnapshot(key: key, record: record, credentials: $0) } }
-            if next != nil { try current?.checkMayBeRewritten() }
-            let written = next.map { CacheRecord(bytes: $0.encoded()) }
-            guard try await wrapping({ try await cache.replace(record, with: written, for: key) }) else {
+            let new = try next?.replacing(current, in: record)
+            guard try await wrapping({ try await cache.replace(record, with: new?.record, for: key) }) else {
                 await Task.yield()
                 continue
             }
-            let snapshot = next.map { CredentialSnapshot(key: key, record: written, credentials: $0) }
+            let snapshot = new.map { CredentialSnapshot(key: key, record: $0.record, credentials: $0.credentials) }
             if let snapshot { remember(snapshot, for: id) } else { forget(id) }
             return snapshot
         }

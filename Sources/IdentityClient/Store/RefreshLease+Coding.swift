@@ -11,19 +11,28 @@ extension RefreshLease {
             let start = json.string("start")
         else { return nil }
         let holder = ProcessIdentity(bootID: bootID, pidNamespace: namespace, pid: pid, startTime: start)
-        self.init(nonce: nonce, duration: min(duration, Self.maximumDuration), holder: holder, deadline: deadline)
+        self.init(
+            nonce: nonce,
+            turn: json.string("turn") ?? "\(bootID) \(namespace) \(pid) \(start)",
+            duration: min(duration, Self.maximumDuration),
+            holder: holder,
+            deadline: deadline,
+            isLocked: json.bool("locked") ?? false
+        )
     }
 
     package func encoded() -> CacheRecord {
         var json = JSONObject()
         json["v"] = .integer(1)
         json["nonce"] = .string(nonce)
+        json["turn"] = .string(turn)
         json["duration"] = .integer(duration)
         json["deadline"] = .integer(deadline)
         json["boot_id"] = .string(holder.bootID)
         json["pid_namespace"] = .string(holder.pidNamespace)
         json["pid"] = .integer(holder.pid)
         json["start"] = .string(holder.startTime)
+        if isLocked { json["locked"] = .bool(true) }
         return CacheRecord(bytes: json.serialized())
     }
 }

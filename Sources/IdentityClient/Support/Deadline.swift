@@ -24,3 +24,9 @@ package func withDeadline<Value: Sendable>(
 
 /// The time was up.
 package struct DeadlineExceeded: Error {}
+
+extension Error {
+    /// Whether the current task was cancelled, and this error says so. Other code may throw a `CancellationError` for
+    /// reasons of its own, which must not look like the caller's wish.
+    package var isOfACancelledTask: Bool { self is CancellationError && Task.isCancelled }
+}

@@ -4,9 +4,11 @@ import Glibc
 
 extension Descriptor {
     /// Takes the file's lock, which the kernel frees when this descriptor or its process ends.
+    ///
+    /// - Parameter isShared: Whether other descriptors may have a shared lock at the same time.
     /// - Returns: `false` if another descriptor has the lock.
-    func tryLock() throws(SystemCallError) -> Bool {
-        while flock(number, LOCK_EX | LOCK_NB) != 0 {
+    func tryLock(isShared: Bool = false) throws(SystemCallError) -> Bool {
+        while flock(number, (isShared ? LOCK_SH : LOCK_EX) | LOCK_NB) != 0 {
             if errno == EWOULDBLOCK { return false }
             if errno != EINTR { throw SystemCallError("flock", path) }
         }

@@ -3,6 +3,7 @@
 /// A process's identity, by which another process can tell whether it is still alive.
 package struct ProcessIdentity: Hashable, Sendable {
     package var bootID: String
+    /// The namespace of the process's number, and that of its boot clock if it is not the system's own.
     package var pidNamespace: String
     package var pid: Int
     /// Ticks since boot; distinguishes a process from a later process with the same number.
@@ -15,7 +16,7 @@ package struct ProcessIdentity: Hashable, Sendable {
         self.startTime = startTime
     }
 
-    /// Whether process numbers mean the same for both processes.
+    /// Whether process numbers and the boot clock mean the same for both processes.
     package func sees(_ other: ProcessIdentity) -> Bool {
         bootID == other.bootID && pidNamespace == other.pidNamespace && bootID != "unknown" && pidNamespace != "unknown"
     }

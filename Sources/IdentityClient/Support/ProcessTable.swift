@@ -15,10 +15,20 @@ package enum ProcessTable {
     private static func lookUp() -> ProcessIdentity {
         ProcessIdentity(
             bootID: text(of: "/proc/sys/kernel/random/boot_id") ?? "unknown",
-            pidNamespace: showsOwnNamespace ? link("/proc/self/ns/pid") ?? "unknown" : "unknown",
+            pidNamespace: namespaces ?? "unknown",
             pid: Int(getpid()),
             startTime: status(of: "self")?.startTime ?? "unknown"
         )
+    }
+
+    /// The pid namespace, and the time namespace unless it is the system's first: in another one, boot clock and start
+    /// times are different numbers.
+    /// - SeeAlso: [time_namespaces(7)](https://man7.org/linux/man-pages/man7/time_namespaces.7.html)
+    private static var namespaces: String? {
+        guard showsOwnNamespace, let process = link("/proc/self/ns/pid") else { return nil }
+        // Linux has time namespaces since 5.6, and the number of the first is the same everywhere.
+        guard let time = link("/proc/self/ns/time"), time != "time:[4026531834]" else { return process }
+        return "\(process) \(time)"
     }
 
     /// Whether the numbers in `/proc` are those of this process's namespace.

@@ -109,15 +109,10 @@ extension DesktopTokenCache {
     private func locksBetweenRefreshes(of group: CacheGroup, within timeout: Duration) async throws -> [HeldLock] {
         let clock = ContinuousClock()
         let begin = clock.now
-        var seen: [String: ContinuousClock.Instant] = [:]
+        var seen: [CacheRecord: ContinuousClock.Instant] = [:]
         while true {
             let locks = try await stores.moveLocks().takeAll(in: group)
-            let isBusy = try await leases(of: group).contains { lease in
-                let since = seen[lease.nonce] ?? clock.now
-                seen[lease.nonce] = since
-                return !lease.mayBeTakenOver(seenFor: clock.now - since)
-            }
-            guard isBusy else { return locks }
+            guard try await isRefreshing(group, &seen) else { return locks }
             locks.forEach { $0.end() }
             guard clock.now - begin < timeout else {
                 throw AuthenticationError(
@@ -129,10 +124,21 @@ extension DesktopTokenCache {
         }
     }
 
-    private func leases(of group: CacheGroup) async throws -> [RefreshLease] {
-        guard let store = try await inUse.rememberedOrFound(for: group) else { return [] }
-        let records = try await stores.cache(store, for: group).records(of: .lease, in: group)
-        return records.values.compactMap(RefreshLease.init(decoding:))
+    /// Whether a process has a lease in the group.
+    ///
+    /// - Parameter seen: The leases that were seen before, and since when.
+    private func isRefreshing(_ group: CacheGroup, _ seen: inout [CacheRecord: ContinuousClock.Instant]) async throws
+        -> Bool
+    {
+        guard let store = try await inUse.rememberedOrFound(for: group) else { return false }
+        let cache = try stores.cache(store, for: group)
+        var isRefreshing = false
+        for (key, record) in try await cache.records(of: .lease, in: group) {
+            let since = seen[record] ?? .now
+            seen[record] = since
+            if try await RefreshLease.binds(record, for: key, in: cache, seenFor: .now - since) { isRefreshing = true }
+        }
+        return isRefreshing
     }
 
     /// Removes the copies of an interrupted move, which may be clear text, and moves the tokens to the policy's first store if

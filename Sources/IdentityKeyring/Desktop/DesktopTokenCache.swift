@@ -15,7 +15,7 @@ public import Logging
 /// ```
 ///
 /// The cache asks the keyring whether it can be used, within five seconds, only if no store was chosen before.
-public final class DesktopTokenCache: TokenCache, CorruptRecordKeeping {
+public final class DesktopTokenCache: TokenCache, CorruptRecordKeeping, LeaseLocking {
     /// The number of times that a call follows the tokens to another store.
     private static let maximumAttempts = 4
     /// A new error each time, because an error contains its time.
@@ -203,17 +203,27 @@ public final class DesktopTokenCache: TokenCache, CorruptRecordKeeping {
     /// - Returns: Whether the record was replaced.
     /// - Throws: As ``openedStore(for:)``; the errors of the store.
     public func replace(_ expected: CacheRecord?, with new: CacheRecord?, for key: CacheKey) async throws -> Bool {
+        try await write(key, choosesStore: new != nil && key.kind != .lease) {
+            try await $0.replace(expected, with: new, for: key)
+        }
+    }
+
+    private func write<Value: Sendable>(
+        _ key: CacheKey,
+        choosesStore: Bool,
+        _ work: (any TokenCache) async throws -> Value
+    ) async throws -> Value {
         let known = try await inUse.store(for: key.group)
-        guard known.store != .memory else { return try await known.cache.replace(expected, with: new, for: key) }
+        guard known.store != .memory else { return try await work(known.cache) }
         try await settle(key.group)
         return try await mutex.withLock(key) {
             // No process moves the tokens while this lock is held.
             let lock = try await stores.moveLocks().take(for: key)
             defer { lock.end() }
             var current = try await inUse.current(for: key.group)
-            if new != nil, key.kind != .lease { current = try await inUse.remember(current) }
+            if choosesStore { current = try await inUse.remember(current) }
             do {
-                return try await current.cache.replace(expected, with: new, for: key)
+                return try await work(current.cache)
             } catch {
                 throw inUse.explained(error, for: key.group)
             }
@@ -270,6 +280,18 @@ public final class DesktopTokenCache: TokenCache, CorruptRecordKeeping {
             ending.cancel()
         }
         return hints
+    }
+
+    package func lockLease(
+        over expected: CacheRecord?,
+        with lease: @escaping @Sendable (_ isLocked: Bool) -> CacheRecord,
+        for key: CacheKey
+    ) async throws -> StoredLease? {
+        try await write(key, choosesStore: false) { try await $0.storeLease(over: expected, with: lease, for: key) }
+    }
+
+    package func isLeaseLocked(_ lease: CacheRecord, for key: CacheKey) async throws -> Bool? {
+        try await inUse.store(for: key.group).cache.findLeaseLock(lease, for: key)
     }
 
     package func setAside(_ key: CacheKey, record: CacheRecord) async throws -> String? {

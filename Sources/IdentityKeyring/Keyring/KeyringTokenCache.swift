@@ -192,3 +192,18 @@ public final class KeyringTokenCache: TokenCache, CorruptRecordKeeping {
         try await moveAside(key) { $0.secret == KeyringItem(record, for: key).secret }
     }
 }
+
+// Leases, which are files.
+extension KeyringTokenCache: LeaseLocking {
+    package func lockLease(
+        over expected: CacheRecord?,
+        with lease: @escaping @Sendable (_ isLocked: Bool) -> CacheRecord,
+        for key: CacheKey
+    ) async throws -> StoredLease? {
+        try await files.leases().storeLease(over: expected, with: lease, for: key)
+    }
+
+    package func isLeaseLocked(_ lease: CacheRecord, for key: CacheKey) async throws -> Bool? {
+        try await files.leases().findLeaseLock(lease, for: key)
+    }
+}

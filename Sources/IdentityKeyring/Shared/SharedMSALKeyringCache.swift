@@ -162,6 +162,21 @@ public final class SharedMSALKeyringCache: TokenCache {
     }
 }
 
+// Leases, which are beside the item.
+extension SharedMSALKeyringCache: LeaseLocking {
+    package func lockLease(
+        over expected: CacheRecord?,
+        with lease: @escaping @Sendable (_ isLocked: Bool) -> CacheRecord,
+        for key: CacheKey
+    ) async throws -> StoredLease? {
+        try await others.storeLease(over: expected, with: lease, for: beside(key))
+    }
+
+    package func isLeaseLocked(_ lease: CacheRecord, for key: CacheKey) async throws -> Bool? {
+        try await others.findLeaseLock(lease, for: beside(key))
+    }
+}
+
 // Reading the item.
 extension SharedMSALKeyringCache {
     private func unchanged() -> MSALItemContent? {

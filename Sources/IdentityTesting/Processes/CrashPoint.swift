@@ -71,7 +71,7 @@ final class CrashingTransport: PreparableTransport {
 
 /// Stores records in another cache, and can stop before or after a write. Can report a wait for another process's
 /// lease.
-final class CrashingCache: TokenCache {
+final class CrashingCache: TokenCache, LeaseLocking {
     private let cache: any TokenCache
     private let stop: WorkerStop
     private let tellsThatItWaits: Bool
@@ -120,17 +120,30 @@ final class CrashingCache: TokenCache {
     func replace(_ expected: CacheRecord?, with new: CacheRecord?, for key: CacheKey) async throws -> Bool {
         switch (key.kind, stop.point) {
         case (.lease, .noLeases): return true
-        case (.lease, .beforeLease), (.account, .beforeWrite): try await stop.reach()
+        case (.account, .beforeWrite): try await stop.reach()
         case (.lease, .beforeRelease) where new == nil: try await stop.reach()
         case (.account, .duringWrite(let delay)): Self.dieSoon(delay)
         default: break
         }
         let isReplaced = try await cache.replace(expected, with: new, for: key)
-        switch (key.kind, stop.point) {
-        case (.lease, .afterLease) where isReplaced, (.account, .afterWrite): try await stop.reach()
-        default: break
-        }
+        if key.kind == .account, stop.point == .afterWrite { try await stop.reach() }
         return isReplaced
+    }
+
+    func lockLease(
+        over expected: CacheRecord?,
+        with lease: @escaping @Sendable (_ isLocked: Bool) -> CacheRecord,
+        for key: CacheKey
+    ) async throws -> StoredLease? {
+        if stop.point == .noLeases { return StoredLease(lease(false), lock: nil) }
+        if stop.point == .beforeLease { try await stop.reach() }
+        let stored = try await cache.storeLease(over: expected, with: lease, for: key)
+        if stored != nil, stop.point == .afterLease { try await stop.reach() }
+        return stored
+    }
+
+    func isLeaseLocked(_ lease: CacheRecord, for key: CacheKey) async throws -> Bool? {
+        try await cache.findLeaseLock(lease, for: key)
     }
 
     private static func dieSoon(_ microseconds: UInt32) {

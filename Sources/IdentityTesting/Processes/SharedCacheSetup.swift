@@ -76,8 +76,13 @@ package struct SharedCacheSetup: Sendable {
     }
 
     /// Starts a worker and waits until it is ready.
-    package func worker(_ change: (inout WorkerOrders) -> Void = { _ in }) async throws -> WorkerProcess {
-        let worker = try start(change)
+    ///
+    /// - Parameter entering: The command that starts a program elsewhere, for example in another namespace.
+    package func worker(
+        entering: [String] = [],
+        _ change: (inout WorkerOrders) -> Void = { _ in }
+    ) async throws -> WorkerProcess {
+        let worker = try start(entering: entering, change)
         try await worker.ready()
         return worker
     }
@@ -104,11 +109,11 @@ package struct SharedCacheSetup: Sendable {
         return workers
     }
 
-    private func start(_ change: (inout WorkerOrders) -> Void) throws -> WorkerProcess {
+    private func start(entering: [String] = [], _ change: (inout WorkerOrders) -> Void) throws -> WorkerProcess {
         var orders = WorkerOrders(group: group.name)
         orders.issuer = authority.url
         change(&orders)
-        return try WorkerProcess(command, orders: orders)
+        return try WorkerProcess(entering + command, orders: orders)
     }
 
     /// The refresh tokens that reached the provider, in order.

@@ -241,6 +241,7 @@ import Testing
         arguments: [
             (Trouble(), .cache), (AuthenticationError(.cachePermissions, ""), .cachePermissions),
             (AuthenticationError(.cache, ""), .cache),
+            (CancellationError(), .cache),
             (AuthenticationError(.network, ""), .cache), (AuthenticationError(.interactionRequired, ""), .cache),
         ] as [(any Error, AuthenticationError.Code)]
     )
@@ -257,7 +258,47 @@ import Testing
 
     @Test func aCancelledCallStaysCancelled() async throws {
         cache.state.withLock { $0.readFailure = CancellationError() }
-        await #expect(throws: CancellationError.self) { try await store.snapshot(for: id) }
+        let task = Task { [store, id] in
+            unsafe withUnsafeCurrentTask { unsafe $0?.cancel() }
+            return try await store.snapshot(for: id)
+        }
+        await #expect(throws: CancellationError.self) { try await task.value }
+    }
+
+    /// The provider has spent the refresh token that was sent: it must not be forgotten.
+    @Test func keepsAnAnswerIfTheCacheTakesItsWriteForCancelled() async throws {
+        try await put(Fixture.credentials())
+        cache.state.withLock { $0.writeFailure = CancellationError() }
+        let base = Fixture.credentials()
+        let sent = try #require(base.refreshToken)
+        let write = AccountWrite.rotate(base, sent: sent, secret: "rotated")
+        let kept = try await store.commit(id, write, at: Self.now)
+        #expect(isFailed(kept?.persistence, .cache) && kept?.credentials.refreshToken?.secret == "rotated")
+        cache.state.withLock { $0.writeFailure = nil }
+        #expect(try await store.snapshot(for: id)?.credentials.refreshToken?.secret == "rotated")
+    }
+
+    /// A newer version rewrote the record during a refresh. All of it stays but the refresh token that was spent.
+    @Test(arguments: [true, false])
+    func aRefreshReplacesTheSpentTokenInANewerRecord(isSpent: Bool) async throws {
+        let base = Fixture.credentials()
+        try await put(base)
+        let key = store.key(for: id)
+        let sent = try #require(base.refreshToken)
+        let record = try #require(try await cache.storage.record(for: key))
+        func newer(_ secret: String) -> CacheRecord {
+            let text = String(decoding: record.bytes, as: UTF8.self)
+                .replacing(#""v":1"#, with: #""v":2,"meaning":["other"]"#)
+                .replacing("\"\(sent.secret)\"", with: "\"\(secret)\"")
+            return CacheRecord(bytes: Array(text.utf8))
+        }
+        let secret = isSpent ? sent.secret : "of the newer program"
+        #expect(try await cache.storage.replace(record, with: newer(secret), for: key))
+        let write = AccountWrite.rotate(base, sent: sent, secret: "rotated")
+        let stored = try await store.commit(id, write, at: Self.now)
+        #expect(try await cache.storage.record(for: key) == newer(isSpent ? "rotated" : secret))
+        #expect(stored?.credentials.refreshToken?.secret == (isSpent ? "rotated" : secret))
+        #expect(stored?.record != nil && stored?.credentials.version == 2)
     }
 
     @Test func listsWithoutDecodingAgain() async throws {

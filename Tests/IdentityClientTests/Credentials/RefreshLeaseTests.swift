@@ -37,6 +37,41 @@ import Testing
         #expect(sight.isFree(seenSince: 7) == expected)
     }
 
+    /// The lock decides whether the holder lives, and time ends a lease all the same.
+    @Test(
+        arguments: [
+            (sibling, true, 0, 0, true, false), (sibling, false, 0, 0, false, true), (sibling, nil, 0, 0, true, true),
+            (container, true, 0, 0, true, false), (container, false, 0, 0, false, true),
+            (otherHost, false, 0, 0, false, true), (nobody, true, 0, 44_999, true, false),
+            (nobody, true, 0, 45_000, false, true), (sibling, true, 45_000, 0, false, true),
+        ] as [(ProcessIdentity, Bool?, Int64, Int64, Bool, Bool)]
+    )
+    func isFreeByItsLock(
+        holder: ProcessIdentity,
+        isLocked: Bool?,
+        elapsed: Int64,
+        seenFor: Int64,
+        isDead: Bool,
+        expected: Bool
+    ) {
+        let lease = RefreshLease(
+            nonce: "n",
+            duration: 45_000,
+            holder: holder,
+            deadline: 1_000_000,
+            isLocked: isLocked != nil
+        )
+        let sight = LeaseSight(
+            lease,
+            observer: Self.here,
+            bootTime: 1_000_000 - 45_000 + elapsed,
+            elapsed: 7 + seenFor,
+            isLocked: isLocked,
+            holderIsDead: isDead
+        )
+        #expect(sight.isFree(seenSince: 7) == expected)
+    }
+
     @Test(arguments: [(sibling, true), (container, false), (otherHost, false), (nobody, false)])
     func sees(other: ProcessIdentity, expected: Bool) {
         #expect(Self.here.sees(other) == expected)
@@ -51,6 +86,28 @@ import Testing
     @Test func roundTrips() {
         let lease = RefreshLease(nonce: "n", duration: 45_000, holder: Self.sibling, deadline: 1_000_000)
         #expect(RefreshLease(decoding: lease.encoded()) == lease)
+        let renewed = RefreshLease(
+            nonce: "m",
+            turn: "n",
+            duration: 45_000,
+            holder: Self.sibling,
+            deadline: 1_000_000,
+            isLocked: true
+        )
+        #expect(RefreshLease(decoding: renewed.encoded()) == renewed)
+    }
+
+    /// Two leases of an older version's process are one turn: nothing tells whether it renewed the first.
+    @Test func readsALeaseOfAnOlderVersion() throws {
+        func lease(_ nonce: String) throws -> RefreshLease {
+            let text = """
+                {"v":1,"nonce":"\(nonce)","duration":45000,"deadline":1,"boot_id":"boot","pid_namespace":"pid:[1]",\
+                "pid":11,"start":"200"}
+                """
+            return try #require(RefreshLease(decoding: CacheRecord(bytes: Array(text.utf8))))
+        }
+        #expect(try lease("n").holder == Self.sibling && !lease("n").isLocked)
+        #expect(try lease("n").turn == lease("m").turn)
     }
 
     /// A damaged or hostile lease blocks no process, or only briefly.

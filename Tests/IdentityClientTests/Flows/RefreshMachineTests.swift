@@ -134,9 +134,33 @@ import Testing
 
     @Test func givesUpAfterWaitingForThreeLeaseDurations() {
         var machine = Self.machine(after: [Self.held(100_000), Self.held(134_999), .timeUp])
-        let renewed = RefreshLease(nonce: "renewed", duration: 45_000, holder: Self.other, deadline: .max)
+        let renewed = RefreshLease(
+            nonce: "renewed",
+            turn: "n",
+            duration: 45_000,
+            holder: Self.other,
+            deadline: .max
+        )
         let sight = LeaseSight(renewed, observer: Self.me, bootTime: 0, elapsed: 135_000, holderIsDead: false)
         expect(&machine, [(.leaseRead(sight), [.finish(.waitedTooLong)])])
+    }
+
+    /// The others make progress, however many they are.
+    @Test func waitsOnWhileTheLeaseChangesHands() {
+        func sight(_ turn: String, _ elapsed: Int64) -> Event {
+            let lease = RefreshLease(nonce: turn, duration: 45_000, holder: Self.other, deadline: .max)
+            return .leaseRead(
+                LeaseSight(lease, observer: Self.me, bootTime: 0, elapsed: elapsed, holderIsDead: false)
+            )
+        }
+        var machine = Self.machine(after: [Self.held(0), Self.held(0)])
+        for turn in 1...10 {
+            expect(&machine, [(.timeUp, [.readLease]), (sight("\(turn)", Int64(turn) * 44_000), [.wait])])
+        }
+        expect(&machine, [(.timeUp, [.readLease])])
+        let renewed = RefreshLease(nonce: "r", turn: "10", duration: 45_000, holder: Self.other, deadline: .max)
+        let last = LeaseSight(renewed, observer: Self.me, bootTime: 0, elapsed: 575_000, holderIsDead: false)
+        expect(&machine, [(.leaseRead(last), [.finish(.waitedTooLong)])])
     }
 
     @Test func givesUpOnACacheThatNeverAcceptsTheLease() {

@@ -20,6 +20,14 @@ extension Explorer {
             next.isFull.toggle()
             result.append(next)
         }
+        if state.refusesWrites || state.left.outages > 0 {
+            var next = state
+            if !state.refusesWrites { next.left.outages -= 1 }
+            next.refusesWrites.toggle()
+            result.append(next)
+        }
+        // Other programs cannot write then, either.
+        if state.refusesWrites { return result }
         if state.left.signOuts > 0, let number = state.record, let family = Int(records[number].signInID) {
             var next = state
             next.left.signOuts -= 1
@@ -130,8 +138,13 @@ extension Explorer {
                 settle(&me, &next, index)
                 result.append(next)
             }
-        case .commitRotation, .commit, .save:
-            if state.left.failedWrites > 0 { result += try failedWrites(state, index, action) }
+        case .takeLease where state.left.failedLeaseWrites > 0, .renewLease where state.left.failedLeaseWrites > 0:
+            result += failedLeaseWrites(state, index, action)
+        case .commitRotation where state.left.failedWrites > 0, .commit where state.left.failedWrites > 0,
+            .save where state.left.failedWrites > 0:
+            var before = state
+            before.left.failedWrites -= 1
+            result += try [false, true].compactMap { try failedWrite(before, index, isDone: $0) }
         case .waitForWrite where state.left.ends > 0:
             // It has told its caller, and nothing more can be asked of it: no answer was lost on the way.
             var next = state
@@ -219,36 +232,49 @@ extension Explorer {
         return result
     }
 
-    /// A write that fails is done all the same, or not.
-    private mutating func failedWrites(
+    /// Lets a lease not be written, or be written all the same. With a lock it is not: a lease gets its lock and its name
+    /// in one step.
+    private mutating func failedLeaseWrites(
         _ state: ModelState,
         _ index: Int,
         _ action: RefreshMachine.Action
-    ) throws -> [ModelState] {
+    ) -> [ModelState] {
+        let process = processes[state.processes[index]]
+        let isStill = state.lease == (action == .takeLease ? process.leaseRead : process.held)
+        return (index == olderProcess && isStill ? [false, true] : [false]).map { isDone in
+            var (after, me) = (state, process)
+            after.left.failedLeaseWrites -= 1
+            if isDone {
+                after.lease = lease(&me, after, index)
+                (me.held, me.sentAt) = (process.held, process.sentAt)
+                after.processes[index] = processes.number(of: me)
+            }
+            return step(after, index, .failed(RefreshFault())) { _, _ in }
+        }
+    }
+
+    /// Lets the next write of an answer fail, which is done all the same or not; `nil` if the next action is none.
+    mutating func failedWrite(_ state: ModelState, _ index: Int, isDone: Bool) throws -> ModelState? {
         let process = processes[state.processes[index]]
         var pending = process.unsaved.map { writes[$0] }
-        if action != .save {
-            pending = try self.pending(process, state, rotation: action == .commitRotation)
+        let action = process.actions.first
+        switch action {
+        case .commit, .commitRotation:
+            pending = try self.pending(process, state, index, rotation: action == .commitRotation)
+        case .save: break
+        default: return nil
         }
-        guard let pending else { return [] }
-        return [false, true].map { isDone in
-            var after = state
-            after.left.failedWrites -= 1
-            if isDone { write(pending, &after) }
-            let unsaved = writes.number(of: pending)
-            after.processes[index] = changed(process) { $0.unsaved = unsaved }
-            guard action != .save else { return step(after, index, .done) { _, _ in } }
-            // In memory it is as if it were written.
-            let current = state.record.map { records[$0] }
-            let inMemory = pending.replay(onto: current, mutations: mutations).credentials(over: current)
-            let facts = facts(
-                inMemory.map { records.number(of: $0) },
-                index,
-                now(state, process)
-            )
-            return step(after, index, .committed(facts)) { me, _ in
-                if action != .commitRotation { me.granted = nil }
-            }
+        guard let pending else { return nil }
+        var after = state
+        if isDone { write(pending, &after) }
+        let unsaved = writes.number(of: pending)
+        after.processes[index] = changed(process) { $0.unsaved = unsaved }
+        guard action != .save else { return step(after, index, .done) { _, _ in } }
+        // In memory it is as if it were written.
+        let inMemory = inMemory(processes[after.processes[index]], state)
+        let facts = facts(inMemory, index, now(state, process))
+        return step(after, index, .committed(facts)) { me, _ in
+            if action != .commitRotation { me.granted = nil }
         }
     }
 }

@@ -37,7 +37,8 @@ extension Explorer {
                 .findProvider where next.left.unsentRequests == 0,
                 .fetchKeys, .revoke, .note:
                 event = .done
-            case .reserve where next.left.fullDisks == 0 && !next.isFull:
+            case .reserve
+            where next.left.fullDisks + next.left.outages == 0 && !next.isFull && !next.refusesWrites:
                 me.hasReservation = true
                 event = .done
             case .lookForUnsaved: event = .unsaved(me.unsaved != nil)
@@ -71,28 +72,32 @@ extension Explorer {
             event = .leaseRead(sight(next, index))
         case .takeLease:
             let isFree = next.lease == me.leaseRead
+            guard !isFree || !next.refusesWrites else {
+                event = .failed(RefreshFault())
+                break
+            }
             if isFree {
                 next.lease = lease(&me, next, index)
                 me.leaseRead = nil
             }
             event = .leaseTaken(isFree)
         case .renewLease:
-            event = .leaseRenewed(renews(&me, &next, index))
+            event = renews(&me, &next, index).map { .leaseRenewed($0) } ?? .failed(RefreshFault())
         case .release:
-            if next.lease == me.held { next.lease = nil }
+            if next.lease == me.held, !next.refusesWrites { next.lease = nil }
             (me.held, me.hasReservation) = (nil, false)
             event = .done
         // Number 1 has hints.
         case .wait: event = index == 1 ? .hint : .timeUp
         case .readRecord:
             if me.unsaved != nil { save(&me, &next) }
-            me.read = next.record
+            me.read = inMemory(me, next)
             me.requests = 0
-            event = .recordRead(facts(next.record, index, now(next, me)))
+            event = .recordRead(facts(me.read, index, now(next, me)))
         case .checkThrottling, .findProvider: event = .done
         case .reserve:
-            me.hasReservation = !next.isFull
-            event = next.isFull ? .failed(RefreshFault()) : .done
+            me.hasReservation = !next.isFull && !next.refusesWrites
+            event = me.hasReservation ? .done : .failed(RefreshFault())
         case .send: event = arrive(&me, &next, index)
         case .validate: event = .believed
         case .commitRotation: event = try commit(&me, &next, index, rotation: true)
@@ -123,37 +128,47 @@ extension Explorer {
             observer: me,
             bootTime: Int64(state.tick) * Self.tick,
             elapsed: Int64(state.tick) * Self.tick,
+            isLocked: isLocked(state, for: index),
             // In its own namespace a process finds no process of another one.
             holderIsDead: lease.map { !me.sees($0.holder) || !processes[state.processes[$0.holder.pid - 100]].isAlive }
                 ?? false
         )
     }
 
-    private mutating func lease(_ me: inout ModelProcess, _ state: ModelState, _ index: Int) -> Int {
+    /// Whether the lock of the lease is held, as a process sees it. It is lost with the lease that a process has in hand.
+    private func isLocked(_ state: ModelState, for index: Int) -> Bool? {
+        guard let number = state.lease, leases[number].isLocked, index != olderProcess else { return nil }
+        let holder = processes[state.processes[leases[number].holder.pid - 100]]
+        return holder.isAlive && holder.held == number
+    }
+
+    mutating func lease(_ me: inout ModelProcess, _ state: ModelState, _ index: Int) -> Int {
         me.takes += 1
         let lease = RefreshLease(
             nonce: "\(index).\(me.takes)",
             duration: Self.leaseDuration,
             holder: Self.identity(index),
-            deadline: Int64(state.tick) * Self.tick + Self.leaseDuration
+            deadline: Int64(state.tick) * Self.tick + Self.leaseDuration,
+            isLocked: index != olderProcess
         )
         let number = leases.number(of: lease)
         (me.held, me.sentAt) = (number, state.tick)
         return number
     }
 
-    private func outlasts(_ me: ModelProcess, _ state: ModelState) -> Bool {
+    func outlasts(_ me: ModelProcess, _ state: ModelState) -> Bool {
         me.held.map { leases[$0].outlasts(Self.requestDeadline, at: Int64(state.tick) * Self.tick) } ?? false
     }
 
-    /// `false` if another process took the lease over.
-    private mutating func renews(_ me: inout ModelProcess, _ next: inout ModelState, _ index: Int) -> Bool {
+    /// `false` if another process took the lease over; `nil` if the store refuses it.
+    private mutating func renews(_ me: inout ModelProcess, _ next: inout ModelState, _ index: Int) -> Bool? {
         if outlasts(me, next) {
             me.sentAt = next.tick
             return true
         }
         guard let held = me.held else { return false }
         guard next.lease == held else { return false }
+        guard !next.refusesWrites else { return nil }
         next.lease = lease(&me, next, index)
         return true
     }
@@ -173,13 +188,17 @@ extension Explorer {
             report("a refresh token was sent again although it had just been refused")
         }
         let current = next.families[family].current
+        if next.left.withoutRotation > 0 {
+            (me.family, me.granted) = (family, current)
+            return .answered(rotated: nil)
+        }
         if number == current {
             next.families[family].current += 1
         } else {
             if !next.wasSuspended, !next.families[family].lostAnAnswer, !next.families[family].isSignedOut {
                 report("a refresh token was sent twice")
             }
-            if number != current - 1 { next.families[family].isRevoked = true }
+            if number != current - 1 || next.left.withoutGrace > 0 { next.families[family].isRevoked = true }
         }
         guard !next.families[family].isRevoked else { return .failed(RefreshFault()) }
         (me.family, me.granted) = (family, next.families[family].current)
@@ -205,14 +224,28 @@ extension Explorer {
 // The store: a commit reads, replays and replaces until no other process wrote in between, so that it is one step.
 extension Explorer {
     /// Returns the writes that follow an answer, with all earlier writes that failed.
-    mutating func pending(_ me: ModelProcess, _ state: ModelState, rotation: Bool) throws -> PendingWrites? {
+    mutating func pending(
+        _ me: ModelProcess,
+        _ state: ModelState,
+        _ index: Int,
+        rotation: Bool
+    ) throws -> PendingWrites? {
         guard let base = me.read.map({ records[$0] }), let sent = base.refreshToken, let family = me.family,
             let granted = me.granted
         else { return nil }
         let write: AccountWrite =
             rotation
             ? .rotate(base, sent: sent, secret: Self.refreshToken(family, granted))
-            : .refresh(base, sent: sent, try Self.grant(family: family, number: granted))
+            : .refresh(
+                base,
+                sent: sent,
+                try Self.grant(
+                    family: family,
+                    number: granted,
+                    scope: scope(index),
+                    rotates: state.left.withoutRotation == 0
+                )
+            )
         let earlier = me.unsaved.map { writes[$0] }
         var pending = PendingWrites(write, hadRecord: earlier?.hadRecord ?? true, at: now(state, me))
         pending.meets(state.record.map { records[$0] })
@@ -225,26 +258,34 @@ extension Explorer {
         _ index: Int,
         rotation: Bool
     ) throws -> RefreshMachine.Event {
-        guard let pending = try pending(me, next, rotation: rotation) else { return .failed(RefreshFault()) }
+        guard let pending = try pending(me, next, index, rotation: rotation) else { return .failed(RefreshFault()) }
         if !rotation { me.granted = nil }
         guard canWrite(me, next) else {
             me.unsaved = writes.number(of: pending)
-            let current = next.record.map { records[$0] }
-            let inMemory = pending.replay(onto: current, mutations: mutations).credentials(over: current)
-            return .committed(facts(inMemory.map { records.number(of: $0) }, index, now(next, me)))
+            return .committed(facts(inMemory(me, next), index, now(next, me)))
         }
         write(pending, &next)
         (me.unsaved, me.hasReservation) = (nil, false)
         return .committed(facts(next.record, index, now(next, me)))
     }
 
-    /// Whether the store has room for the record of a process.
-    private func canWrite(_ me: ModelProcess, _ state: ModelState) -> Bool { !state.isFull || me.hasReservation }
+    /// Whether the store takes the record of a process.
+    private func canWrite(_ me: ModelProcess, _ state: ModelState) -> Bool {
+        !state.refusesWrites && (!state.isFull || me.hasReservation)
+    }
 
     mutating func save(_ me: inout ModelProcess, _ next: inout ModelState) {
         guard let unsaved = me.unsaved, canWrite(me, next) else { return }
         write(writes[unsaved], &next)
         (me.unsaved, me.hasReservation) = (nil, false)
+    }
+
+    /// The record as a process sees it: with the writes that are in its memory.
+    mutating func inMemory(_ me: ModelProcess, _ state: ModelState) -> Int? {
+        guard let unsaved = me.unsaved else { return state.record }
+        let current = state.record.map { records[$0] }
+        let seen = writes[unsaved].replay(onto: current, mutations: mutations).credentials(over: current)
+        return seen.map { records.number(of: $0) }
     }
 
     mutating func write(_ pending: PendingWrites, _ next: inout ModelState) {

@@ -13,6 +13,10 @@ struct Explorer {
     let mutations: Set<RefreshMutation>
     /// Number 2 lives in another pid namespace and forces its refresh.
     let forcedProcess = 2
+    /// Number 1 is an older version: it has no lock with its lease, and looks for none.
+    let olderProcess = 1
+    /// Whether number 1 asks for another scope.
+    private var hasAudiences = false
     var records = Interner<AccountCredentials>()
     var leases = Interner<RefreshLease>()
     var writes = Interner<PendingWrites>()
@@ -24,7 +28,7 @@ struct Explorer {
 
     private struct Question: Hashable {
         let record: Int
-        let isForced: Bool
+        let index: Int
         let now: Int64
     }
 
@@ -39,6 +43,7 @@ struct Explorer {
 
     /// Visits all states that can be reached, or stops at the first violation.
     mutating func explore(_ budget: Budget) throws {
+        hasAudiences = budget.audiences > 0
         let begun = (0..<3).map { processes.number(of: process($0)) }
         var first = ModelState(processes: begun, left: budget)
         first.record = records.number(of: try Self.credentials(family: 0, refreshToken: 0))
@@ -78,12 +83,15 @@ struct Explorer {
         return process
     }
 
+    /// The scope that a process asks for.
+    func scope(_ index: Int) -> String { hasAudiences && index == 1 ? "write" : "read" }
+
     /// Returns the facts by which the machine of a process decides.
     mutating func facts(_ record: Int?, _ index: Int, _ now: Int64) -> RecordFacts? {
         guard let record else { return nil }
-        let question = Question(record: record, isForced: index == forcedProcess, now: now)
+        let question = Question(record: record, index: index, now: now)
         if let known = answers[question] { return known }
-        let need = CredentialRequest(scopes: ["read"], skipsAccessToken: index == forcedProcess)
+        let need = CredentialRequest(scopes: [Scope(rawValue: scope(index))], skipsAccessToken: index == forcedProcess)
         var facts = RecordFacts(records[record], for: need, refusalKey: "", at: now)
         facts.token = records[record].refreshToken?.secret  // shorter than its digest
         answers[question] = facts
@@ -139,14 +147,16 @@ extension Explorer {
         secret.split(separator: ".").last.flatMap { Int($0) }
     }
 
-    static func grant(family: Int, number: Int) throws -> TokenGrant {
+    /// - Parameter rotates: Whether there is a refresh token in it.
+    static func grant(family: Int, number: Int, scope: String = "read", rotates: Bool = true) throws -> TokenGrant {
+        let refreshToken = rotates ? #""refresh_token":"\#(refreshToken(family, number))","# : ""
         let json = """
             {"access_token":"access.\(family).\(number)","token_type":"Bearer","expires_in":3600,\
-            "refresh_token":"\(refreshToken(family, number))","scope":"read"}
+            \(refreshToken)"scope":"\(scope)"}
             """
         return TokenGrant(
             response: try TokenResponse(JSONObject(parsing: Array(json.utf8))),
-            requestedScopes: ["read"],
+            requestedScopes: [scope],
             identity: AccountIdentity(accountID: Account.ID(rawValue: "account"), homeAccountID: "account"),
             realm: "realm",
             rule: ScopeRule(ignoresCase: false)

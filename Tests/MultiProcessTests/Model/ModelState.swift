@@ -34,6 +34,16 @@ struct Budget: Hashable {
     var fetches = 0
     /// A process begins another refresh while its lease is kept.
     var nextRefreshes = 0
+    /// A lease cannot be written, and is written all the same or not.
+    var failedLeaseWrites = 0
+    /// The store refuses all writes for a while, which ends before a lease does.
+    var outages = 0
+    /// 1: the provider never gives a new refresh token.
+    var withoutRotation = 0
+    /// 1: the provider takes every second use of a refresh token for theft.
+    var withoutGrace = 0
+    /// 1: number 1 asks for another scope than the others.
+    var audiences = 0
     /// How far time may go, in steps of ten seconds.
     var ticks = 4
 }
@@ -126,6 +136,8 @@ struct ModelState: Hashable {
     var left: Budget
     var wasSuspended = false
     var isFull = false
+    /// Whether the store refuses all writes now.
+    var refusesWrites = false
 }
 
 /// Numbers for values, so that a state is small.

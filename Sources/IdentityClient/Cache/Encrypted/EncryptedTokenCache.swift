@@ -144,6 +144,21 @@ extension EncryptedTokenCache: CorruptRecordKeeping {
     }
 }
 
+// Leases, which are not encrypted.
+extension EncryptedTokenCache: LeaseLocking {
+    package func lockLease(
+        over expected: CacheRecord?,
+        with lease: @escaping @Sendable (_ isLocked: Bool) -> CacheRecord,
+        for key: CacheKey
+    ) async throws -> StoredLease? {
+        try await base.storeLease(over: expected, with: lease, for: key)
+    }
+
+    package func isLeaseLocked(_ lease: CacheRecord, for key: CacheKey) async throws -> Bool? {
+        try await base.findLeaseLock(lease, for: key)
+    }
+}
+
 extension EncryptedTokenCache {
     /// Decrypts a record of the underlying cache. Returns the same array as before as long as the bytes are the same.
     private func opened(

@@ -159,6 +159,21 @@ public final class SharedMSALCache: TokenCache {
     }
 }
 
+// Leases, which are beside the file.
+extension SharedMSALCache: LeaseLocking {
+    package func lockLease(
+        over expected: CacheRecord?,
+        with lease: @escaping @Sendable (_ isLocked: Bool) -> CacheRecord,
+        for key: CacheKey
+    ) async throws -> StoredLease? {
+        try await others.storeLease(over: expected, with: lease, for: key)
+    }
+
+    package func isLeaseLocked(_ lease: CacheRecord, for key: CacheKey) async throws -> Bool? {
+        try await others.findLeaseLock(lease, for: key)
+    }
+}
+
 // Reading the file, and waiting for its lock.
 extension SharedMSALCache {
     private func unchanged() -> Memory? {
