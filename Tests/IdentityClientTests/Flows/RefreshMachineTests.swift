@@ -133,7 +133,7 @@ import Testing
     }
 
     @Test func givesUpAfterWaitingForThreeLeaseDurations() {
-        var machine = Self.machine(after: [Self.held(100_000), Self.held(134_999), .timeUp])
+        var machine = Self.machine(after: [Self.held(0), Self.held(134_999), .timeUp])
         let renewed = RefreshLease(
             nonce: "renewed",
             turn: "n",
