@@ -66,3 +66,25 @@ extension CredentialStore {
         return AuthenticationError(.cache, "The token cache failed: \(type(of: error)).", underlyingError: error)
     }
 }
+
+extension AccountCredentials {
+    /// Returns the record that replaces `record`, which holds `current`, and its credentials.
+    ///
+    /// A record of a newer version stays as it is but for a refresh token that was redeemed, where the sign-in is still the
+    /// same: the provider has spent it, and without its successor all programs would be signed out.
+    ///
+    /// - Throws: `.cacheNewerVersion` for another change of a newer version's record.
+    func replacing(
+        _ current: AccountCredentials?,
+        in record: CacheRecord?
+    ) throws -> (credentials: AccountCredentials, record: CacheRecord) {
+        guard var kept = current, let record, kept.version > Self.currentVersion else {
+            return (self, CacheRecord(bytes: encoded()))
+        }
+        guard kept.signInID == signInID, let spent = kept.refreshToken?.secret, let secret = refreshToken?.secret,
+            secret != spent, let bytes = Self.replacing(spent, with: secret, in: record.bytes)
+        else { throw Self.newerVersion }
+        kept.refreshToken?.secret = secret
+        return (kept, CacheRecord(bytes: bytes))
+    }
+}
