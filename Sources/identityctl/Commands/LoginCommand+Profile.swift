@@ -17,12 +17,18 @@ extension PublicClientApplication {
     }
 
     /// Refuses to call a sign-in a success if another account signed in, and the profile's own still cannot get a token.
-    func checkAccount(of profile: Profile?, beside result: AuthenticationResult) async throws {
+    ///
+    /// - Parameter scopes: The scopes that the profile's tokens have.
+    func checkAccount(
+        of profile: Profile?,
+        beside result: AuthenticationResult,
+        _ scopes: Set<Scope>
+    ) async throws {
         guard let profile, let own = profile.account, !own.isSignedOut, own.id != result.account.id.rawValue,
             configuration.authority.issuesIDTokens
         else { return }
         let account = try await account(withID: Account.ID(rawValue: own.id))
-        if let account, try await hasToken(account) { return }
+        if let account, try await hasToken(account, scopes) { return }
         throw AuthenticationError(
             .accountMismatch,
             "\(result.account.label) is signed in now, but the profile '\(profile.name)' is \(own.label)'s, who is not."
@@ -30,9 +36,9 @@ extension PublicClientApplication {
     }
 
     /// Whether an account gets a token. An error that may go away by itself counts as a yes.
-    private func hasToken(_ account: Account) async throws -> Bool {
+    private func hasToken(_ account: Account, _ scopes: Set<Scope>) async throws -> Bool {
         do {
-            _ = try await acquireTokenSilently(scopes: [], account: account)
+            _ = try await acquireTokenSilently(scopes: scopes, account: account)
             return true
         } catch AuthenticationError.interactionRequired {
             return false

@@ -194,7 +194,8 @@ struct LoginCommand: ToolCommand {
                         + sharedOptions.ofProviderAndCache.command("accounts --default NAME")
                 )
             }
-            try await application.checkAccount(of: session.environment.profile, beside: result)
+            let scopes = try token.scopes(session.environment)
+            try await application.checkAccount(of: session.environment.profile, beside: result, scopes)
         }
         try await end(with: result, session, isPersistent: isPersistent)
     }

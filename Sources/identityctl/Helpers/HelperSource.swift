@@ -56,6 +56,8 @@ struct HelperSource: Sendable {
                 try command.provider.configuration(environment, logger: session.logger)
             )
             if let person, try await !application.allAccounts().isEmpty {
+                // The account of the profile's first sign-in is the usual one; a name in the address chooses another one.
+                if wanted.account?.account?.isSignedOut == false { wanted.account = nil }
                 guard try await application.has(person, among: wanted.account) else {
                     return noToken(of: person, session)
                 }

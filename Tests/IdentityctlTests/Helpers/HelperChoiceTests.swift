@@ -19,7 +19,7 @@ import Testing
         let person = try await Person(serves: "https://git.test")
         let alice = try await person.login()
         let bob = try await person.login(as: .bob)
-        for (name, token) in [("alice@example.test", alice), ("bob@example.test", bob), ("oauth2", bob)] {
+        for (name, token) in [("alice@example.test", alice), ("bob@example.test", bob), ("oauth2", alice)] {
             let found = try await get(Self.asked(name), person)
             #expect(found.output.contains("username=\(name)\npassword=\(token)\n"), "\(found)")
         }
