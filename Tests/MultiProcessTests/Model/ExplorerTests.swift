@@ -29,7 +29,7 @@ struct ExplorerTests {
         Budget(crashes: 1, failedWrites: 1, lostAnswers: 1, withoutRotation: 1, ticks: 1),
         Budget(crashes: 1, signIns: 1, audiences: 1, ticks: 0),
         Budget(audiences: 1, ticks: 2),
-        Budget(fetches: 1, outages: 1, ticks: 1),
+        Budget(outages: 1, ticks: 0),
         Budget(failedWrites: 2, ticks: 2),
         Budget(failedWrites: 1, faults: 1, fetches: 1, nextRefreshes: 1, ticks: 1),
     ]
