@@ -14,7 +14,7 @@ import sys
 
 OUTSIDE = re.compile(r"\s*(?:@main\b|(?:public |package |private )?extension\b|import\b|@Suite\b|@Test\b)", re.MULTILINE)
 USUAL = ["import FoundationEssentials", "import HTTPTypes", "import Given", "import IdentityClient"]
-IMPORT = re.compile(r"^\s*(?:@testable )?import \w+.*$")
+IMPORT = re.compile(r"^\s*(?:@\w+ )?import \w+.*$")
 
 
 def blocks(path):

@@ -5,9 +5,9 @@
 package enum RuntimeDirectory {
     private static let signsOfSnaps = Set("abcdefghijklmnopqrstuvwxyz0123456789-_".utf8)
 
-    /// `/run/user/<effective user>/swift-identity-client` where that is ours, else `run` in the directory of the token files. A
-    /// program in a snap may write in `snap.<instance>` there and nowhere else. snapd does not make that directory, so it is
-    /// made here; only programs of that snap share it.
+    /// `/run/user/<effective user>/swift-identity-client` where that is ours, else a place in the home that the user database
+    /// names, else `run` in the directory of the token files. A program in a snap may write in `snap.<instance>` there and
+    /// nowhere else. snapd does not make that directory, so it is made here; only programs of that snap share it.
     /// - Parameters:
     ///   - root: Where the users' directories are.
     ///   - snap: The name of the snap, with the key of a parallel instance.
@@ -27,6 +27,12 @@ package enum RuntimeDirectory {
                 if isPrivate(granted, to: user) { return "\(granted)/swift-identity-client" }
             }
             return "\(own)/swift-identity-client"
+        }
+        if let home = SystemCall.home(ofUser: user), home.hasPrefix("/"),
+            let status = try? SystemCall.status(of: home, followingLinks: true),  // A home that cannot be seen is none.
+            status.kind == .directory && status.owner == user
+        {
+            return FilePath.normalized("\(home)/.local/state/swift-identity-client/run")
         }
         return try state() + "/run"
     }

@@ -163,9 +163,7 @@ private struct Members {
 
     /// Limited to the year 9999, so that no sum of times can overflow.
     mutating func date(_ name: String) throws -> Date {
-        let seconds = try integer(name)
-        guard (0...253_402_300_799).contains(seconds) else { throw Self.damaged }
-        return Date(timeIntervalSince1970: Double(seconds))
+        Date(timeIntervalSince1970: Double(min(max(0, try integer(name)), 253_402_300_799)))
     }
 
     mutating func optionalDate(_ name: String) throws -> Date? {

@@ -133,16 +133,17 @@ import Testing
     }
 
     @Test func givesUpAfterWaitingForThreeLeaseDurations() {
-        var machine = Self.machine(after: [Self.held(0), Self.held(134_999), .timeUp])
-        let renewed = RefreshLease(
-            nonce: "renewed",
-            turn: "n",
-            duration: 45_000,
-            holder: Self.other,
-            deadline: .max
-        )
-        let sight = LeaseSight(renewed, observer: Self.me, bootTime: 0, elapsed: 135_000, holderIsDead: false)
-        expect(&machine, [(.leaseRead(sight), [.finish(.waitedTooLong)])])
+        func renewed(_ nonce: String, _ elapsed: Int64) -> Event {
+            let lease = RefreshLease(nonce: nonce, turn: "n", duration: 45_000, holder: Self.other, deadline: .max)
+            return .leaseRead(
+                LeaseSight(lease, observer: Self.me, bootTime: 0, elapsed: elapsed, holderIsDead: false)
+            )
+        }
+        var machine = Self.machine(after: [Self.held(0), Self.held(0)])
+        for elapsed in [44_000, 88_000, 132_000, 134_999] as [Int64] {
+            expect(&machine, [(.timeUp, [.readLease]), (renewed("\(elapsed)", elapsed), [.wait])])
+        }
+        expect(&machine, [(.timeUp, [.readLease]), (renewed("last", 135_000), [.finish(.waitedTooLong)])])
     }
 
     /// The others make progress, however many they are.

@@ -14,7 +14,7 @@ import Testing
 @Suite struct AgentServiceTests {
     private let provider: TestIdentityProvider
     private let application: PublicClientApplication
-    private let clock = ManualClock()
+    private let clock = ManualClock(now: .now)  // whether an ID token is still good is asked of the real time
 
     init() async throws {
         try await self.init(TestIdentityProvider.Settings())
