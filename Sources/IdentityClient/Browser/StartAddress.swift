@@ -64,7 +64,7 @@ final class StartAddress: Sendable {
     /// for `patience`.
     ///
     /// - Throws: `CancellationError`
-    func visited(within timeout: Duration, patience: Duration = .seconds(30)) async throws {
+    func visited(within timeout: Duration, patience: Duration = .seconds(10)) async throws {
         do {
             try await withDeadline(timeout) { [visit] in try await visit.value() }
             try await withDeadline(patience) { [navigation] in try await navigation.value() }

@@ -43,7 +43,7 @@ import Testing
             file.write(repr(dict(os.environ)))
         parts = urllib.parse.urlsplit(sys.argv[1])
         connection = http.client.HTTPConnection(parts.netloc)
-        connection.request("GET", parts.path)
+        connection.request("GET", parts.path, headers={"Sec-Fetch-Mode": "navigate"})
         connection.getresponse()
 
         """.write(toFile: browser, atomically: true, encoding: .utf8)
