@@ -285,7 +285,9 @@ private struct FakeSystem: ~Copyable {
         let url = URL(string: endpoint)
         if let url, isOpened {
             try await system.launcher().open(url)
-            #expect(try await system.report("report") == "1\n\(url.absoluteString)\nend\n")
+            let signs = [("$", "%24"), ("{", "%7B"), ("}", "%7D")]
+            let told = signs.reduce(url.absoluteString) { $0.replacing($1.0, with: $1.1) }
+            #expect(try await system.report("report") == "1\n\(told)\nend\n")
         } else if let url {
             let launcher = system.launcher()
             let error = await #expect(throws: AuthenticationError.self) { try await launcher.open(url) }

@@ -26,9 +26,9 @@ struct ExplorerTests {
         // The largest come last, because a mutation is looked for in this order.
         Budget(failedLeaseWrites: 2, ticks: 1),
         Budget(crashes: 1, lostAnswers: 1, faults: 1, withoutGrace: 1, ticks: 0),
-        Budget(crashes: 1, failedWrites: 1, lostAnswers: 1, withoutRotation: 1, ticks: 1),
+        Budget(crashes: 1, failedWrites: 1, lostAnswers: 1, withoutRotation: 1, ticks: 0),
         Budget(crashes: 1, signIns: 1, audiences: 1, ticks: 0),
-        Budget(audiences: 1, ticks: 2),
+        Budget(audiences: 1, ticks: 1),
         Budget(outages: 1, ticks: 0),
         Budget(failedWrites: 2, ticks: 2),
         Budget(failedWrites: 1, faults: 1, fetches: 1, nextRefreshes: 1, ticks: 1),
@@ -37,6 +37,8 @@ struct ExplorerTests {
     /// Budgets that take a minute together.
     static let deepBudgets = [
         Budget(failedLeaseWrites: 1, ticks: 3),
+        Budget(crashes: 1, failedWrites: 1, lostAnswers: 1, withoutRotation: 1, ticks: 1),
+        Budget(audiences: 1, ticks: 2),
         Budget(suspensions: 1, ticks: 3),
         Budget(ticks: 4),
         Budget(clockJumps: 1, ticks: 1),
