@@ -30,8 +30,6 @@ package enum RefreshMutation: CaseIterable, Hashable, Sendable {
     case sendsWithoutAReservation
     /// A request is sent although another process took over the lease.
     case sendsUnderALostLease
-    /// A request is sent although the lease that may expire could not be renewed.
-    case sendsAfterAFailedRenewal
     /// A process sends a refused refresh token again.
     case sendsARefusedTokenAgain
     /// A refresh token is sent a third time after ambiguous answers.

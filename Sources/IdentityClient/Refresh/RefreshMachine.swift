@@ -100,8 +100,7 @@ package struct RefreshMachine: Hashable, Sendable {
         case (.renewing(let next), .leaseRenewed(true)): return proceed(to: next)
         case (.renewing(let next), .leaseRenewed(false)):
             return has(.sendsUnderALostLease) ? proceed(to: next) : release(.takenOver)
-        case (.renewing(let next), .failed(let fault)):
-            return has(.sendsAfterAFailedRenewal) ? proceed(to: next) : failed(fault)
+        case (.renewing, .failed(let fault)): return failed(fault)
         case (.sending, .answered(let rotated)):
             rotatedToken = rotated
             return go(.validating, .renewLeaseMeanwhile, .validate)

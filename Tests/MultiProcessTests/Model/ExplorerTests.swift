@@ -5,7 +5,7 @@ import IdentityClient
 import Testing
 
 /// Every order of the steps of three processes: at most one request per refresh token, none lost, no account back.
-@Suite(.timeLimit(.minutes(10)))
+@Suite(.timeLimit(.minutes(20)))
 struct ExplorerTests {
     static let budgets = [
         Budget(crashes: 2, ticks: 0),
