@@ -104,11 +104,16 @@ with socket.socket(socket.AF_UNIX) as agent:
         >"$work/ssh/askpass"
     chmod 700 "$work/ssh/askpass"
     chmod 600 "$profiles/asked.conf"
-    far_fails 7 "did not allow this token" identityctl token --profile asked
     touch "$work/ssh/yes"
     expect "the allowed token" "$(far identityctl token --profile asked)" "$token"
     expect_words "the question" "$(cat "$work/ssh/asked")" "confirm: Hand out a token of 'asked'?"
     expect_words "the question" "$(cat "$work/ssh/asked")" "ssh (process $(cut -d' ' -f1 "$work/ssh/process")) asks for another machine"
+    rm "$work/ssh/yes"
+    far_fails 7 "did not allow this token" identityctl token --profile asked
+    # After a no, the person has peace for a while.
+    rm "$work/ssh/asked"
+    far_fails 7 "asks again" identityctl token --profile asked
+    expect "the further question" "$(cat "$work/ssh/asked" 2>/dev/null)" ""
 
     echo "    the laptop asleep"
     signal_agent STOP
