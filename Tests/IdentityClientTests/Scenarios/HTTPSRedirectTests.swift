@@ -40,7 +40,7 @@ struct HTTPSRedirectTests {
         }
         #expect(error.message.hasPrefix("Sign-in was not finished within 5 seconds."))
         #expect(["https", "HSTS", "127.0.0.1"].allSatisfy(error.message.contains) == (visits > 0))
-        // Otherwise the provider may have shown an error, which returns nobody.
+        // Otherwise the provider may have shown an error, from which no redirect comes.
         #expect(error.message.contains("the redirect URI http://") == (visits == 0), "\(error.message)")
         // One warning, however often the browser tries.
         #expect(warnings.value.count == min(visits, 1))
