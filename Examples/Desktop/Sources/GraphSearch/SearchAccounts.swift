@@ -49,7 +49,7 @@ struct SearchAccounts: Sendable {
         try await show(try await store.accounts())
         for await change in changes {
             switch change.kind {
-            case .added, .updated, .removed: try await show(try await store.accounts())
+            case .added, .signedIn, .updated, .removed: try await show(try await store.accounts())
             // These changes do not affect the list.
             case .tokenChanged, .userDataChanged, .acquisitionFailed: continue
             }
