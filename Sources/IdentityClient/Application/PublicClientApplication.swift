@@ -95,6 +95,7 @@ public final class PublicClientApplication: Sendable {
         }
     }
 
-    /// The failure of a write without which the refresh token in the cache is spent; `nil` if there is none.
-    package var unwrittenRefresh: AuthenticationError? { environment.store.unsavedRefreshFailure }
+    /// The failure of a write without which the refresh token in the cache is spent, or an error in its place while the
+    /// first attempt goes on; `nil` if there is no such write.
+    package var unwrittenRefresh: AuthenticationError? { environment.store.unsavedRotationFailure }
 }

@@ -15,6 +15,15 @@ package enum AccountWrite: Hashable, Sendable {
         if case .signIn = self { true } else { false }
     }
 
+    /// Whether it has another refresh token than the one that was sent, which is spent then.
+    var isRotation: Bool {
+        switch self {
+        case .signIn: false
+        case .refresh(_, let sent, let grant): grant.response.refreshToken.map { $0 != sent.secret } ?? false
+        case .rotate: true
+        }
+    }
+
     /// The credentials in memory where the record can't be read.
     package func credentials(at now: Int64) -> AccountCredentials {
         switch self {
@@ -78,6 +87,15 @@ package struct PendingWrites: Hashable, Sendable {
     /// Whether a record that is damaged gives way.
     package var hasSignIn: Bool {
         entries.contains { if case .signIn = $0.change { true } else { false } }
+    }
+
+    /// Whether the refresh token in the cache is spent without these writes. It is that of an earlier sign-in, and not
+    /// spent, if they begin with a sign-in.
+    var isRotation: Bool {
+        guard !hasSignIn else { return false }
+        return entries.contains { entry in
+            if case .refreshes(let refreshes) = entry.change { refreshes.isRotation } else { false }
+        }
     }
 
     /// Remembers the record that the last write is to replace.
@@ -198,6 +216,16 @@ private struct RefreshedWrites: Hashable, Sendable {
         self.signInID = signInID
         self.sent = [sent]
         steps = [Step(answer: answer, at: now)]
+    }
+
+    /// Whether an answer has another refresh token than the first that was sent.
+    var isRotation: Bool {
+        steps.contains { step in
+            switch step.answer {
+            case .grant(let grant): grant.response.refreshToken.map { $0 != sent[0] } ?? false
+            case .refreshToken(let secret): secret != sent[0]
+            }
+        }
     }
 
     /// The record with the answers in it. The record of another sign-in stays as it is, unless that relies on a refresh token

@@ -12,9 +12,15 @@ extension CredentialStore {
         let key = key(for: id)
         let (earlier, signOuts, isKnown) = state.withLock { state in
             state.signOuts[key, default: SignOuts()].watchers += 1
+            if write.isRotation { state.rotations += 1 }
             return (state.unsaved[id], state.signOutCount(of: key), state.entries[id]?.snapshot != nil)
         }
-        defer { state.withLock { $0.endWatch(of: key) } }
+        defer {
+            state.withLock { state in
+                state.endWatch(of: key)
+                if write.isRotation { state.rotations -= 1 }
+            }
+        }
         var writes = PendingWrites(write, hadRecord: earlier?.writes.hadRecord ?? isKnown, at: now)
         let snapshot: CredentialSnapshot?
         do {

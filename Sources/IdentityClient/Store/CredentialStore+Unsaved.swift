@@ -13,6 +13,10 @@ struct Unsaved: Sendable {
     var nextAttempt: ContinuousClock.Instant?
 
     var signInID: String { snapshot.credentials.signInID }
+
+    fileprivate var failure: AuthenticationError? {
+        if case .failed(let failure) = snapshot.persistence { failure } else { nil }
+    }
 }
 
 // Failed writes, until they succeed.
@@ -31,17 +35,16 @@ extension CredentialStore {
     var hasNoUnsaved: Bool { state.withLock { $0.unsaved.isEmpty } }
 
     /// The failure of a write that has not reached the cache; `nil` if there is none.
-    var unsavedFailure: AuthenticationError? { unsavedFailure(ofSignIns: true) }
+    var unsavedFailure: AuthenticationError? {
+        state.withLock { Array($0.unsaved.values) }.lazy.compactMap(\.failure).first
+    }
 
-    /// The failure of a write without which the refresh token in the cache is spent; `nil` if there is none.
-    var unsavedRefreshFailure: AuthenticationError? { unsavedFailure(ofSignIns: false) }
-
-    private func unsavedFailure(ofSignIns includesSignIns: Bool) -> AuthenticationError? {
-        let unsaved = state.withLock { Array($0.unsaved.values) }
-        for commit in unsaved where includesSignIns || !commit.writes.hasSignIn {
-            if case .failed(let failure) = commit.snapshot.persistence { return failure }
-        }
-        return nil
+    /// The failure of a write without which the refresh token in the cache is spent, or an error in its place while the
+    /// first attempt goes on; `nil` if there is no such write.
+    var unsavedRotationFailure: AuthenticationError? {
+        let (unsaved, isWriting) = state.withLock { (Array($0.unsaved.values), $0.rotations > 0) }
+        return unsaved.lazy.filter(\.writes.isRotation).compactMap(\.failure).first
+            ?? (isWriting ? AuthenticationError(.cacheBusy, "The write of the new tokens has not ended yet.") : nil)
     }
 
     /// Returns the failed writes of one account.

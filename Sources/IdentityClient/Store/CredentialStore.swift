@@ -23,6 +23,8 @@ package final class CredentialStore: Sendable {
         var bytes = 0
         var tick: UInt64 = 0
         var unsaved: [RecordID: Unsaved] = [:]
+        /// The writes under way without which the refresh token in the cache is spent.
+        var rotations = 0
         var signOuts: [CacheKey: SignOuts] = [:]
         var listing = Listing()
         var reported: [CacheKey: CacheRecord] = [:]

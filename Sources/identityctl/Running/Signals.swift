@@ -11,18 +11,29 @@ final class Signals {
     let endsByBrokenPipe: Bool
 
     /// Calls `onFirst` at the first signal. The program ends at once if the person presses Ctrl-C or Ctrl-\ again at
-    /// least half a second later, or if the program still runs `grace` seconds after the first signal.
+    /// least half a second later, or if the program still runs `grace` seconds after the first signal, and ten seconds more
+    /// while an answer is written.
     ///
-    /// - Parameter onWatching: Called when the watch has begun. Until then a signal ends the program, as it ends others.
-    init(grace: Int, onWatching: @escaping @Sendable () -> Void, onFirst: @escaping @Sendable () -> Void) {
+    /// - Parameters:
+    ///   - onWatching: Called when the watch has begun. Until then a signal ends the program, as it ends others.
+    ///   - isWriting: Returns whether an answer is written that must not be lost.
+    ///   - atEnd: Called before the program ends at once. Returns its status.
+    init(
+        grace: Int,
+        onWatching: @escaping @Sendable () -> Void,
+        onFirst: @escaping @Sendable () -> Void,
+        isWriting: @escaping @Sendable () -> Bool,
+        atEnd: @escaping @Sendable () -> ExitStatus
+    ) {
         let queue = DispatchQueue(label: "identityctl.signals")
         let arrivals = Mutex(SignalArrivals())
         let handle: @Sendable (Int32) -> Void = { number in
             switch arrivals.withLock({ $0.meaning(of: number, at: .now) }) {
             case .first:
                 onFirst()
-                queue.asyncAfter(deadline: .now() + .seconds(grace)) { Self.endAtOnce() }
-            case .again: Self.endAtOnce()
+                queue.asyncAfter(deadline: .now() + .seconds(grace)) { if !isWriting() { _exit(atEnd().rawValue) } }
+                queue.asyncAfter(deadline: .now() + .seconds(grace + 10)) { _exit(atEnd().rawValue) }
+            case .again: _exit(atEnd().rawValue)
             case .nothing: break
             }
         }
@@ -67,10 +78,6 @@ final class Signals {
         _ = signal(SIGPIPE, SIG_DFL)
         _ = raise(SIGPIPE)
         _exit(128 + SIGPIPE)
-    }
-
-    private static func endAtOnce() -> Never {
-        _exit(ExitStatus.cancelled.rawValue)
     }
 }
 

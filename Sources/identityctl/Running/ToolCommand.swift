@@ -103,16 +103,24 @@ extension ToolCommand {
             watch.finish()
         } onFirst: {
             work.cancel()
+        } isWriting: {
+            session.loss != nil
+        } atEnd: {
+            reportingLoss(in: session, else: .cancelled)
         }
         let outcome = await work.result
         await session.passPhrases.end()
         await session.finishPendingWork()
         signals.stop()
         console.clearProgress()
-        let status = await end(session, outcome, signals)
-        guard let loss = session.loss else { return status }
+        return reportingLoss(in: session, else: await end(session, outcome, signals))
+    }
+
+    /// Reports an answer that is lost with the program. Returns the status that tells it, or `usual`.
+    private func reportingLoss(in session: Session, else usual: ExitStatus) -> ExitStatus {
+        guard let loss = session.loss else { return usual }
         session.report(loss)
-        return tellsLossByStatus ? .notStored : status
+        return tellsLossByStatus ? .notStored : usual
     }
 
     /// Reports the end of the work.
@@ -122,7 +130,8 @@ extension ToolCommand {
             await session.endRecording(.done, nil)
             return .done
         case .failure(let ended as Ended): return ended.status
-        case .failure(let failure as SystemFailure) where failure.isBrokenPipe && signals.endsByBrokenPipe:
+        case .failure(let failure as SystemFailure)
+        where failure.isBrokenPipe && signals.endsByBrokenPipe && session.loss == nil:
             Signals.endByBrokenPipe()
         case .failure(let error):
             await session.endRecording(ExitStatus(for: error), error)

@@ -84,6 +84,57 @@ struct ReservedRefreshTests {
         try await expectError(.cacheFull) { try await application.finishPendingRefreshes(within: .milliseconds(200)) }
         #expect(application.unwrittenRefresh?.code == .cacheFull)
     }
+
+    /// The refresh token in the cache is still the one that counts.
+    @Test func losesNothingWhereTheRefreshTokenStays() async throws {
+        setup.provider.settings.rotatesRefreshTokens = false
+        let (application, first) = try await setup.signedIn()
+        cache.refusedWrites = [.account]
+        setup.clock.advance(by: .seconds(3600))
+        let renewed = try await application.acquireTokenSilently(scopes: ["api.read"], account: first.account)
+        try await expectError(.cacheFull) { try await application.finishPendingRefreshes(within: .milliseconds(200)) }
+        #expect(renewed.source == .identityProvider && application.unwrittenRefresh == nil)
+    }
+
+    /// A first attempt to write may outlast the time that a program has for its end.
+    @Test func tellsAWriteThatGoesOn() async throws {
+        let storage = StuckCache()
+        let setup = try TestSetup(cache: storage)
+        let (application, first) = try await setup.signedIn()
+        setup.clock.advance(by: .seconds(3600))
+        let (writing, gate) = (Promise<Void>(), Promise<Void>())
+        storage.beforeWriting.withLock { $0 = (writing, gate) }
+        let refresh = Task {
+            try await application.acquireTokenSilently(scopes: ["api.read"], account: first.account)
+        }
+        try await writing.value()
+        #expect(application.unwrittenRefresh?.code == .cacheBusy)
+        #expect(try await !application.finishPendingRefreshes(within: .zero))
+        gate.finish(.success(()))
+        #expect(try await refresh.value.source == .identityProvider)
+        #expect(application.unwrittenRefresh == nil)
+    }
+}
+
+/// Holds the next write of an account.
+private final class StuckCache: TokenCache {
+    let beforeWriting = Shared<(begun: Promise<Void>, end: Promise<Void>)?>(nil)
+    private let storage = InMemoryTokenCache()
+
+    func record(for key: CacheKey) async throws -> CacheRecord? { try await storage.record(for: key) }
+
+    func replace(_ expected: CacheRecord?, with new: CacheRecord?, for key: CacheKey) async throws -> Bool {
+        if key.kind == .account, let held = beforeWriting.value {
+            beforeWriting.withLock { $0 = nil }
+            held.begun.finish(.success(()))
+            try await held.end.value()
+        }
+        return try await storage.replace(expected, with: new, for: key)
+    }
+
+    func records(of kind: CacheKey.Kind, in group: CacheGroup) async throws -> [CacheKey: CacheRecord] {
+        try await storage.records(of: kind, in: group)
+    }
 }
 
 /// Counts what is reserved.

@@ -37,6 +37,32 @@ import Testing
         #expect(setup.provider.count(of: .token) == 1)
     }
 
+    /// The answer comes after the signal, while a process that hangs keeps the record's lock.
+    @Test(
+        .timeLimit(.minutes(2)),
+        arguments: [
+            (["token"], false), (["token"], true), (["call", "/userinfo"], true), (["exec", "--", "true"], true),
+        ]
+    )
+    func saysAfterASignalThatAnAnswerIsNotStored(_ command: [String], insists: Bool) async throws {
+        let setup = try await setup()
+        let gate = Gate()
+        setup.provider.failNext(.token, with: .held(by: gate))
+        let arguments = command.map { $0.hasPrefix("/") ? setup.issuer + $0 : $0 }
+        let tool = try Tool(arguments, setup.variables)
+        try await setup.provider.waitForRequest(.token)
+        let locks = try setup.lockRecords()
+        defer { for lock in locks { close(lock) } }
+        tool.interrupt()
+        gate.open()
+        _ = try await tool.errorLine { $0.hasPrefix("The new tokens are not stored yet") }
+        if insists { try await tool.poll("the end") { tool.interrupt() ? nil : () } }
+        let ended = try await tool.outcome()
+        #expect(ended.status == 11 && ended.output.isEmpty, "\(ended)")
+        #expect(ended.errors.contains("may not accept the old one again"), "\(ended)")
+        #expect(ended.errors.contains("(cache.busy"), "\(ended)")
+    }
+
     @Test(.timeLimit(.minutes(1))) func doesNotWaitLongerForAProviderThanItMay() async throws {
         let setup = try await setup()
         let gate = Gate()

@@ -1,6 +1,7 @@
 // Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
 
 import Foundation
+import Glibc
 import IdentityClient
 import IdentityTestSupport
 import IdentityTesting
@@ -53,6 +54,17 @@ final class ToolSetup: Sendable {
         let browser = ScriptedBrowser(provider: nil, signingInAs: person, behaviour: behaviour)
         try await browser.visit(try await tool.shownAddress())
         return try await tool.outcome()
+    }
+
+    /// Takes the locks of all records that were written, as a process that hangs has them.
+    ///
+    /// - Returns: The open lock files, which the caller closes.
+    func lockRecords() throws -> [Int32] {
+        let root = "\(directory.path)/cache"
+        let locks = try FileManager.default.subpathsOfDirectory(atPath: root).filter { $0.contains("/.lock-") }
+            .map { unsafe open("\(root)/\($0)", O_RDWR | O_CLOEXEC) }
+        for lock in locks { try #require(flock(lock, LOCK_EX) == 0) }
+        return locks
     }
 
     /// The names and contents of all files of the cache.
