@@ -20,7 +20,11 @@ extension CallCommand {
             provider.configuration(environment, passPhrases: session.passPhrases, logger: session.logger)
         )
         let account = try await application.chosenAccount(environment.given("account", account.account))
-        return Caller(application: application, account: account) { try await application.acquireTokenSilently($0) }
+        return Caller(application: application, account: account) { parameters in
+            let result = try await application.acquireTokenSilently(parameters)
+            session.warn(ofClaimsMissingIn: result, wanting: parameters.scopes)
+            return result
+        }
     }
 
     /// An agent has the account. The application and the account of this caller only stand in for those.

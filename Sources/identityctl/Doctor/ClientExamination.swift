@@ -69,9 +69,34 @@ struct ClientExamination {
 
     /// Returns the account that the client's commands use. No person is asked.
     func account() async throws -> Account {
-        let configuration = try options.configuration(environment, logger: session.logger)
-        let application = try session.application(configuration)
+        let application = try application()
         return try await application.chosenAccount(try environment.given("account", nil))
+    }
+
+    private func application() throws -> PublicClientApplication {
+        try session.application(try options.configuration(environment, logger: session.logger))
+    }
+
+    /// Returns a sentence on the scopes that the sign-in of `account` did not bring, without its capital and its end.
+    ///
+    /// - Parameter login: The command that asks for them.
+    /// - Throws: `UsageError`, `CancellationError`.
+    func missingClaims(of account: Account, login: String) async throws -> String? {
+        let scopes = try TokenOptions.parse([]).scopes(environment)
+        let application = try application()
+        let parameters = SilentParameters(
+            scopes: scopes,
+            account: account,
+            usesCacheOnly: true,
+            allowsExpiredToken: true
+        )
+        // Where the cache has no token, nothing is known of its scopes.
+        guard
+            case .success(let result) = try await DoctorCommand.outcome({
+                try await application.acquireTokenSilently(parameters)
+            })
+        else { return nil }
+        return MissingClaims.text(of: result, wanting: scopes, login: login)
     }
 }
 
@@ -107,10 +132,13 @@ struct ProfilesExamination {
             let needsKeyring = store?.needsKeyring ?? true
             if read.state == .lack { return (read.renamed(check), needsKeyring) }
             let place = store.map { ", tokens in '\($0)'" } ?? ""
+            let login = SharedOptions().adding("--profile", name.text).command("login")
             do {
-                return (.ok(check, "\(try await client.account().shortLabel)\(place)"), needsKeyring)
+                let account = try await client.account()
+                let found = "\(account.shortLabel)\(place)"
+                let missing = try await client.missingClaims(of: account, login: login)
+                return (missing.map { .unknown(check, "\(found); \($0)") } ?? .ok(check, found), needsKeyring)
             } catch AuthenticationError.interactionRequired {
-                let login = SharedOptions().adding("--profile", name.text).command("login")
                 return (.unknown(check, "not signed in; to sign in, run: \(login)"), needsKeyring)
             } catch let choice as AccountNotChosen {
                 return (.unknown(check, choice.description), needsKeyring)

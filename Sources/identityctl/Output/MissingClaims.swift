@@ -26,15 +26,25 @@ enum MissingClaims {
     }
 }
 
-extension Session {
-    /// Warns if a token lacks a scope that asks for claims.
-    func warn(ofClaimsMissingIn result: AuthenticationResult, wanting scopes: Set<Scope>) {
+extension MissingClaims {
+    /// Returns a sentence on the scopes that a token lacks, without its capital and its end; `nil` if it lacks none.
+    ///
+    /// - Parameter login: The command that asks for them.
+    static func text(of result: AuthenticationResult, wanting scopes: Set<Scope>, login: String) -> String? {
         let profile = result.tenantProfile ?? result.account.tenantProfiles.first
-        let missing = MissingClaims.scopes(of: scopes, granted: result.scopes, idToken: profile?.idTokenClaims)
-        guard !missing.isEmpty else { return }
-        console.line(
-            "Warning: the sign-in did not bring \(missing.map(\.rawValue).joined(separator: ", ")). To ask for it, run "
-                + "'identityctl login' with the same options."
-        )
+        let missing = Self.scopes(of: scopes, granted: result.scopes, idToken: profile?.idTokenClaims)
+        guard !missing.isEmpty else { return nil }
+        let names = missing.map(\.rawValue).joined(separator: ", ")
+        return "the sign-in did not bring \(names). To ask for it, run \(login)"
+    }
+}
+
+extension Session {
+    /// Warns, once for each text, if a token lacks a scope that asks for claims.
+    func warn(ofClaimsMissingIn result: AuthenticationResult, wanting scopes: Set<Scope>) {
+        let login = "'identityctl login' with the same options."
+        guard let text = MissingClaims.text(of: result, wanting: scopes, login: login), isNew(warning: text)
+        else { return }
+        console.line("Warning: \(text)")
     }
 }

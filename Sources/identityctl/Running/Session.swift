@@ -18,6 +18,7 @@ final class Session: Sendable {
     private let logLevel: Logger.Level
     private let desktop = Mutex<(cache: DesktopTokenCache, group: CacheGroup)?>(nil)
     private let application = Mutex<PublicClientApplication?>(nil)
+    private let warnings = Mutex<Set<String>>([])
     /// Whether a write has had its longer time.
     private let isPersistent = Mutex(false)
 
@@ -34,6 +35,11 @@ final class Session: Sendable {
     var logger: Logger {
         let handler = ConsoleLogHandler(level: logLevel, console: console)
         return Logger(label: "identityctl") { _ in handler }
+    }
+
+    /// Whether a warning was not given yet, which a command that acquires several tokens gives once.
+    func isNew(warning: String) -> Bool {
+        warnings.withLock { $0.insert(warning).inserted }
     }
 
     /// Makes the application object, whose pending work is finished before the program ends.

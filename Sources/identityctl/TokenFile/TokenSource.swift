@@ -73,6 +73,7 @@ struct TokenSource: Sendable {
             let token = try await wanted.acquire(from: application, in: session)
             // Only a renewal is followed by others, which try to store the tokens again.
             if renewal == nil { _ = await session.isStored(token.result) }
+            session.warn(ofClaimsMissingIn: token.result, wanting: wanted.scopes)
             return SourcedToken(
                 text: token.text,
                 expiresOn: token.expiresOn,

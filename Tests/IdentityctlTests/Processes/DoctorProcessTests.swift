@@ -143,6 +143,14 @@ import Testing
         #expect(row("profile z", found)?.string("advice")?.contains("z.conf:2: ") == true)
         #expect(row("provider", found)?.string("found") == person.setup.issuer)
         try person.remove(".config/identityctl/profiles/z.conf")
+        let path = ".config/identityctl/profiles/other.conf"
+        let other = try #require(person.text(path))
+        try person.write(other + "scope = email\n", to: path)
+        let missing = row("profile other", try await doctor(["--without-browser"], person.variables))
+        let words = "the sign-in did not bring email. To ask for it, run identityctl login --profile other"
+        #expect(missing?.string("found") == "alice@example.test, tokens in 'file'; \(words)")
+        #expect(missing?.string("state") == "unknown")
+        try person.write(other, to: path)
         #expect(try await person.run(["logout", "--profile", "work"]).status == 0)
         let signedOut = try await doctor(["--without-browser"], person.variables)
         #expect(signedOut.integer("status") == 0, "\(signedOut.line)")

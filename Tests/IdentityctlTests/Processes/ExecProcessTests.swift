@@ -40,6 +40,29 @@ import Testing
         #expect(setup.provider.count(of: .token) == 1)
     }
 
+    /// Each command that hands a token on, where the sign-in did not ask for a claim that its reader wants.
+    @Test(
+        arguments: [
+            ["token"], ["exec", "--", "true"], ["exec", "--token-file", "--", "true"], ["call", "/userinfo"],
+        ]
+    )
+    func everyCommandSaysWhichClaimsASignInDidNotBring(_ command: [String]) async throws {
+        let setup = try ToolSetup()
+        let arguments = command.map { $0.hasPrefix("/") ? setup.issuer + $0 : $0 }
+        var variables = setup.variables
+        for (asked, isMissing) in [("files.read", true), ("files.read email", false)] {
+            variables["IDENTITYCTL_SCOPE"] = asked
+            let login = try Tool(["login"], variables)
+            try await ScriptedBrowser(provider: nil, behaviour: .approve).visit(try await login.shownAddress())
+            #expect(try await login.outcome().status == 0)
+            variables["IDENTITYCTL_SCOPE"] = "files.read email"
+            let outcome = try await Tool.run(arguments, variables)
+            #expect(outcome.status == 0, "\(outcome)")
+            let warnings = outcome.errorLines.filter { $0.hasPrefix("Warning: the sign-in did not bring email.") }
+            #expect(warnings.count == (isMissing ? 1 : 0), "\(outcome)")
+        }
+    }
+
     @Test func theCommandGetsTheCallersVariablesWithoutTheSecret() async throws {
         let setup = try ToolSetup()
         let token = try await setup.login().output.dropLast()
