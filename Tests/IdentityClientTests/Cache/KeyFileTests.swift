@@ -144,6 +144,25 @@ import Testing
         #expect(try FileManager.default.contentsOfDirectory(atPath: directory.path + "/a/b") == ["key"])
     }
 
+    /// A maker that was killed after it gave the key its name, and before it took the temporary one away.
+    @Test(arguments: [(".new-0-1f", true), (".new-1-1f", false), ("copy", false)])
+    func removesTheNameThatAKilledMakerLeft(second: String, isOurs: Bool) async throws {
+        let file = try KeyFile(path: path)
+        try await file.create()
+        let key = try await file.encryptionKey()
+        try CallFailed.check(unsafe link(path, "\(directory.path)/\(second)"), "link")
+        // Another program's file has such a name, too.
+        let other = "\(directory.path)/.new-0-2"
+        #expect(FileManager.default.createFile(atPath: other, contents: Data("other".utf8)))
+        if isOurs {
+            #expect(try await file.encryptionKey() == key)
+        } else {
+            #expect(code(file) == .cachePermissions)
+        }
+        #expect(FileManager.default.fileExists(atPath: "\(directory.path)/\(second)") == !isOurs)
+        #expect(FileManager.default.contents(atPath: other) == Data("other".utf8))
+    }
+
     @Test func saysWhatToDoForAFirstUse() async throws {
         let file = try KeyFile(path: path)
         let error = await #expect(throws: AuthenticationError.self) { try await file.encryptionKey() }

@@ -149,15 +149,7 @@ public struct KeyFile: EncryptionKeyProvider, Hashable {
     ///   read.
     @discardableResult
     public func createIfMissing(passPhrase: String? = nil) async throws -> Bool {
-        if try await isMade(passPhrase) { return true }
-        // The program that is making the key takes its temporary name away a moment later; until then it is refused.
-        for _ in 0..<100 {
-            guard case .path(let path) = place, let status = try? SystemCall.status(of: path, followingLinks: false),
-                status.links > 1
-            else { break }
-            try await Task.sleep(for: .milliseconds(10))
-        }
-        return false
+        try await isMade(passPhrase)
     }
 
     /// Returns false if something has the name.
@@ -243,7 +235,11 @@ extension KeyFile {
             )
         }
         do {
-            let status = try file.status()
+            var status = try file.status()
+            if status.links > 1, !isCredential {
+                Self.removeTemporaryName(of: status.fingerprint, beside: path)
+                status = try file.status()
+            }
             try check(status, path: path, name: name)
             let bytes = try file.read(atMost: ProtectedKey.length + 1)
             if ProtectedKey.isProtected(bytes), bytes.count != 32 {
@@ -314,7 +310,7 @@ extension KeyFile {
         // A link replaces nothing, and no reader sees half a key.
         let temporary = FileCacheName.temporary(0)
         let file = try directory.newFile(temporary)
-        defer { try? directory.remove(temporary) }  // An empty name, or a second one of a whole key.
+        defer { try? directory.remove(temporary) }  // An empty name, or a second one, which a reader may have removed.
         try file.write(bytes)
         try file.synchronize()
         do {
@@ -325,6 +321,21 @@ extension KeyFile {
         }
         try directory.synchronize()
         return true
+    }
+
+    /// Removes the name under which a maker wrote the key, and which it left if it was killed between giving the key its own
+    /// name and removing this one.
+    private static func removeTemporaryName(of key: FileFingerprint, beside path: String) {
+        // If anything fails here, the key is refused with its reason.
+        guard let directory = try? Descriptor.directory(parts(of: path).directory),
+            let names = try? directory.names()
+        else { return }
+        for name in names where FileCacheName.isTemporary(name, stripe: 0) {
+            guard let other = try? directory.status(of: name)?.fingerprint, other.inode == key.inode,
+                other.device == key.device
+            else { continue }
+            try? directory.remove(name)
+        }
     }
 }
 
