@@ -3,6 +3,7 @@
 import FoundationEssentials
 import IdentityTestSupport
 import IdentityTesting
+import OAuthWire
 import Testing
 
 @testable import IdentityClient
@@ -122,6 +123,39 @@ struct SharedMSALIssuersTests {
         #expect(try await one.token(forcesRefresh: true).source == .identityProvider)
         #expect(!one.sentRefreshTokens.contains("of another issuer"))
         #expect(FileManager.default.contents(atPath: file) == Data(blob.serialized()))
+    }
+
+    /// Policies compare by bytes, but for the case of ASCII letters.
+    @Test(
+        arguments: [
+            ("oid-B2C_1_Sign.utid", "b2c_1_sign", true), ("oid-b2c_1_sign2.utid", "b2c_1_sign", false),
+            ("oid-b2c_1_caf\u{E9}.utid", "b2c_1_caf\u{E9}", true),
+            ("oid-b2c_1_caf\u{E9}.utid", "b2c_1_cafe\u{301}", false),
+            ("oid-b2c_1_\u{212A}.utid", "b2c_1_k", false), ("oid-b2c_1_\u{C9}.utid", "b2c_1_\u{E9}", false),
+        ]
+    )
+    func tellsPoliciesApart(home: String, policy: String, isShared: Bool) {
+        let name = MSALAccountName(
+            partition: "b2c|login.test|tenant|\(policy)",
+            accountID: Account.ID(rawValue: home),
+            clientID: "c",
+            homeAccountID: home,
+            environment: "login.test"
+        )
+        #expect(name.isShareable == isShared)
+    }
+
+    /// Two accounts in a file whose ids differ in letters beside ASCII.
+    @Test func tellsAccountsApart() {
+        let names = ["K.utid", "k.utid", "\u{212A}.utid"].map { home in
+            MSALAccountName(
+                account: JSONObject([
+                    ("home_account_id", .string(home)), ("environment", .string("Login.MicrosoftOnline.com")),
+                ]),
+                clientID: "c"
+            )?.name
+        }
+        #expect(names[0] != nil && names[0] == names[1] && names[2] != nil && names[2] != names[1])
     }
 
     private enum SecureFileContent {

@@ -27,13 +27,13 @@ struct MSALAccountName: Hashable, Sendable {
     /// The name of an account of Entra ID that any library has stored; `nil` for an account that another provider's
     /// library may have stored, because the schema does not tell its issuer.
     init?(account: JSONObject, clientID: String) {
-        guard let home = account.text("home_account_id"), let environment = account.text("environment")?.lowercased(),
+        guard let home = account.text("home_account_id"), let environment = account.text("environment")?.folded,
             CloudInstances.isKnown(environment), Self.namesTenant(home)
         else { return nil }
         let canonical = CloudInstances.canonical(environment)
         self.init(
             partition: "entra|" + canonical,
-            accountID: Account.ID(rawValue: home.lowercased()),
+            accountID: Account.ID(rawValue: home.folded),
             clientID: clientID,
             homeAccountID: home,
             environment: canonical
@@ -90,7 +90,8 @@ struct MSALAccountName: Hashable, Sendable {
         guard partition.hasPrefix("b2c|"), let bar = partition.utf8.lastIndex(of: UInt8(ascii: "|")) else {
             return false
         }
-        return homeAccountID.lowercased().contains("-\(partition[bar...].dropFirst().lowercased()).")
+        let policy = "-\(partition[partition.utf8.index(after: bar)...]).".utf8.map(\.folded)
+        return homeAccountID.utf8.map(\.folded).contains(policy)
     }
 
     /// Whether a `home_account_id` is Microsoft's `uid.utid`, and not an issuer and a subject.
@@ -99,11 +100,11 @@ struct MSALAccountName: Hashable, Sendable {
     }
 
     /// The value of `environment` in the schema, for an account that is not there yet: a host, and a port if there is one.
-    var host: String { environment.lowercased() }
+    var host: String { environment.folded }
 
     /// Whether an entity is about this account, under any of its cloud's hosts.
     func owns(_ entity: JSONObject) -> Bool {
-        guard entity.has("home_account_id", homeAccountID), let other = entity.text("environment")?.lowercased() else {
+        guard entity.has("home_account_id", homeAccountID), let other = entity.text("environment")?.folded else {
             return false
         }
         return CloudInstances.canonical(other) == CloudInstances.canonical(host)
@@ -113,7 +114,7 @@ struct MSALAccountName: Hashable, Sendable {
     /// for the account's tenant.
     func tenant(_ realm: String) -> String {
         guard isEntra else { return realm }
-        let realm = realm.lowercased()
+        let realm = realm.folded
         return switch realm {
         case "common", "organizations": accountID.homeTenant ?? realm
         case "consumers": CloudInstances.consumersTenantID

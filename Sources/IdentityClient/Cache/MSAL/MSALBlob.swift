@@ -104,7 +104,16 @@ extension JSONObject {
     /// Whether a member is the same text byte for byte, except for the case of ASCII letters: so identifiers and hosts compare
     /// in these caches.
     func has(_ name: String, _ text: String) -> Bool {
-        func folded(_ byte: UInt8) -> UInt8 { (0x41...0x5A).contains(byte) ? byte | 0x20 : byte }
-        return string(name)?.utf8.elementsEqual(text.utf8) { folded($0) == folded($1) } ?? false
+        string(name)?.utf8.elementsEqual(text.utf8) { $0.folded == $1.folded } ?? false
     }
+}
+
+extension UInt8 {
+    /// An ASCII letter in lower case; any other byte as it is.
+    var folded: UInt8 { (0x41...0x5A).contains(self) ? self | 0x20 : self }
+}
+
+extension String {
+    /// The text with its ASCII letters in lower case.
+    var folded: String { String(decoding: utf8.map(\.folded), as: UTF8.self) }
 }
