@@ -209,6 +209,27 @@ import Testing
         #expect(texts.withLock(\.count) == before)
     }
 
+    /// Only a caller that has the token can have it renewed, and the yes is for renewed tokens too.
+    @Test(.timeLimit(.minutes(1))) func aYesIsForTheTokenInPlaceOfARefusedOne() async throws {
+        let asked = Mutex(0)
+        let service = try service(["IDENTITYCTL_AGENT_CONFIRM": "1h"]) { _, _ in
+            asked.withLock { $0 += 1 }
+            return "allow"
+        }
+        func token(_ members: String = "") async throws -> String {
+            let answer = try await ask(service, #"{"request":"access_token""# + members + "}")
+            return try #require(answer.string("access_token"), "\(answer)")
+        }
+        let first = try await token()
+        let requests = provider.count(of: .token)
+        #expect(try await token(#","refused_token":"guessed""#) == first)
+        #expect(provider.count(of: .token) == requests)
+        let second = try await token(#","refused_token":"\#(first)""#)
+        #expect(second != first && provider.count(of: .token) == requests + 1)
+        #expect(try await token(#","refused_token":"\#(first)""#) == second)
+        #expect(provider.count(of: .token) == requests + 1 && asked.withLock(\.self) == 1)
+    }
+
     @Test(.timeLimit(.minutes(1))) func handsOutOnlyTheAccountOfTheProfile() async throws {
         try await signInBob()
         let bound = try service(["IDENTITYCTL_ACCOUNT": "alice@example.test"])
