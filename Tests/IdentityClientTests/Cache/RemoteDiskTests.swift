@@ -59,6 +59,23 @@ struct RemoteDiskTests {
         for read in reads.dropFirst() { #expect(try await read.value == one) }
     }
 
+    /// A lock that is taken here is not seen there: the lease has none, and its holder's process is asked for.
+    @Test func trustsNoLockOfALease() async throws {
+        let (here, there) = (FileTokenCache(directory: disk.here), FileTokenCache(directory: disk.there))
+        func leases(_ cache: FileTokenCache) -> RefreshLeaseStore {
+            RefreshLeaseStore(cache: cache, key: key.lease, duration: .seconds(60))
+        }
+        let held = try #require(try await leases(here).take(over: nil))
+        #expect(!held.lease.isLocked && held.stored.lock == nil)
+        let seen = try await leases(there).read(since: .now)
+        #expect(seen.record == held.stored.record && !seen.sight.isFree(seenSince: 0))
+        // A lease that was stored with a lock, on a disk that was local then, is not free because no lock is seen.
+        var locked = held.lease
+        locked.isLocked = true
+        #expect(try await here.replace(held.stored.record, with: locked.encoded(), for: key.lease))
+        #expect(try await there.isLeaseLocked(locked.encoded(), for: key.lease) == nil)
+        #expect(try await !leases(there).read(since: .now).sight.isFree(seenSince: 0))
+    }
 }
 
 /// A directory that is mounted at two places, as a disk on another computer would be.
