@@ -41,7 +41,7 @@ let package = Package(
         .testTarget(
             name: "DesktopKitTests",
             dependencies: [
-                "DesktopKit", "TestSupport", identityBroker, identityClient, argumentParser, httpTypes,
+                "DesktopKit", "TestSupport", identityBroker, identityClient, identityKeyring, argumentParser, httpTypes,
             ]
         ),
 

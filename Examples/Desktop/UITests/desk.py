@@ -320,7 +320,26 @@ class Program:
             return subprocess.run(["xdotool", "windowfocus", "--sync", window], stderr=subprocess.DEVNULL).returncode == 0
         wait(f"the focus of a window of {self.name}", focus)
 
-    def show_help(self, key):
+    def focused(self):
+        """The name of the widget that has the keyboard."""
+        self.root.clear_cache()
+        return next((node.name for node in self.all() if node.getState().contains(self.desk.atspi.STATE_FOCUSED)), None)
+
+    def height(self, name):
+        """The height of a widget: a text that needs several lines is higher."""
+        return self.see(name).queryComponent().getExtents(self.desk.atspi.WINDOW_COORDS).height
+
+    def narrow(self, width=360):
+        """Makes the window as narrow as a phone's. A window whose content does not fit stays wider."""
+        frame = lambda: next(self.all("frame|window")).queryComponent().getExtents(self.desk.atspi.WINDOW_COORDS)
+        geometry = subprocess.run(
+            ["xdotool", "getwindowgeometry", "--shell", self.window()], capture_output=True, text=True, check=True).stdout
+        size = {key: int(value) for key, value in (line.split("=") for line in geometry.split())}
+        edge = size["WIDTH"] - frame().width  # the shadow, which is the window's
+        subprocess.run(["xdotool", "windowsize", self.window(), str(width + edge), str(size["HEIGHT"])], check=True)
+        wait(f"{self.name} in {width} pixels, not {frame().width}", lambda: frame().width == width, seconds=10)
+
+    def show_help(self, key, name):
         """Looks at the window with the keys, one of which has that title, and at the one about the program."""
         shortcuts = "Keyboard Shortcuts"
         self.keys("ctrl+question")
@@ -328,7 +347,7 @@ class Program:
         self.keys("Escape", title=shortcuts)
         self.gone(shortcuts, "frame")
         self.keys("F10")
-        self.see("About This Program", "menu item")
+        self.see(f"About {name}", "menu item")
         self.keys("a")
         self.see("About", "frame")
         self.keys("Escape", title="About")
@@ -356,10 +375,6 @@ class Program:
             return self.process.wait(seconds)
         except subprocess.TimeoutExpired:
             raise Failure(f"{self.name} did not end within {seconds} s") from None
-
-    def close(self):
-        """Closes the window as its button does."""
-        subprocess.run(["xdotool", "windowclose", self.window()], check=True)
 
 
 def step(text):

@@ -12,6 +12,7 @@ from desk import DESKTOP_PERSON, SUPPORT, expect, main, step, wait
 BUTTON = "push button|button"
 QUICK_PERSON = {"BROWSER": str(SUPPORT / "browser" / "form-person")}
 SCHEME = "io.github.identity.quickstart"
+CLIENT = "7d1f0f5c-5a3e-4a0e-9c41-2f0d3f6f9a10"  # every stand-in's
 NOBODY, LOG = "No account is signed in", "Log"
 LATE = "No program waits for this sign-in. Start it again."
 
@@ -63,6 +64,24 @@ def drive(desk, images):
         if images:
             program.screenshot(images / f"quickstart-{name}.png")
 
+    step("the smallest program signs her in and out")
+    known = desk.fetch(desk.stand_in + "/stand-in")
+    client = {"CLIENT_ID": CLIENT, "AUTHORITY": known["authority"]}
+    small = desk.start("Minimal", **client, **QUICK_PERSON)
+    small.focus()  # before its window is there, a button does nothing
+    desk.seat(mode="abandon")
+    small.click("Sign In", BUTTON)
+    small.click("Cancel", BUTTON)
+    small.see("Cancelled.")
+    desk.seat()
+    small.click("Sign In", BUTTON)
+    small.see("Sign Out", BUTTON)
+    expect(any(word.startswith("alice@example.test is signed in until") for word in small.words()), "who it is")
+    small.click("Sign Out", BUTTON)
+    small.see("alice@example.test was signed out.")
+    small.click("Close", BUTTON)
+    expect(small.ended() == 0, "status 0")
+
     step("nobody is signed in at first")
     quick = desk.start("QuickStart", *options, **QUICK_PERSON)
     quick.see(NOBODY)
@@ -70,7 +89,7 @@ def drive(desk, images):
     expect(not quick.see("Sign Out", BUTTON).getState().contains(desk.atspi.STATE_SENSITIVE), "nobody can sign out")
 
     step("its keys, and what it is")
-    quick.show_help("Call Microsoft Graph")
+    quick.show_help("Call Microsoft Graph", "Quick Start")
 
     step("the sign-in is cancelled in the window, and the window is closed in the middle of another one")
     desk.seat(mode="abandon")
@@ -78,6 +97,11 @@ def drive(desk, images):
     quick.see("Cancel", BUTTON)
     wait("the browser at its page", lambda: desk.visits())
     shoot(quick, "in-browser")
+
+    step("what the computer has does not end the sign-in that waits")
+    quick.click("Device Info", BUTTON)
+    says(quick, "Device mode: private")
+    expect(quick.has("Cancel", BUTTON) and "ancelled" not in log(quick), "the sign-in still waits")
     quick.click("Cancel", BUTTON)
     says(quick, "Cancelled.")
     quick.gone("Cancel", BUTTON)
@@ -153,10 +177,12 @@ def drive(desk, images):
     quick.see(NOBODY)
     says(quick, "alice@example.test was signed out, in another program.")
 
-    step("she refuses, and tries again")
+    step("she refuses: an alert says so and has the keyboard; and she tries again")
     desk.seat(mode="cancel")
     call(quick)
     quick.see("Retry", BUTTON)
+    expect(next(quick.all("alert"), None) is not None, "an alert for the screen reader")
+    wait("Retry with the keyboard", lambda: quick.focused() == "Retry")
     desk.seat()
     quick.click("Retry", BUTTON)
     quick.see("Alice Example")
@@ -265,6 +291,26 @@ def drive(desk, images):
     locked = desk.start("QuickStart", *options, **QUICK_PERSON)
     locked.see("The program cannot start")
     expect(any("keyring is locked" in word for word in locked.words()), "the reason")
+
+    step("she goes on without keeping anything")
+    locked.click("Continue Without Keeping", BUTTON)
+    locked.see(NOBODY)
+    locked.click("Device Info", BUTTON)
+    says(locked, "Tokens: in memory, until the program ends")
+    quit(locked)
+
+    step("the cloud is a stand-in of the program's own by default, for which no keyring is needed")
+    alone = desk.start("QuickStart", ADW_DEBUG_COLOR_SCHEME="prefer-dark", **QUICK_PERSON)
+    alone.see(NOBODY)
+    wait("the button to sign in with, which has the keyboard", lambda: alone.focused() == "Call Microsoft Graph")
+    call(alone)
+    alone.see("Alice Example")
+    says(alone, "Microsoft Graph answered with status 200")
+    shoot(alone, "dark")
+    quit(alone)
+
+    step("or the keyring is unlocked in its own dialog")
+    locked = desk.start("QuickStart", *options, **QUICK_PERSON)
     locked.click("Try Again", BUTTON)
     unlock_in_dialog(desk)
     locked.see("Alice Example")
@@ -278,16 +324,8 @@ def drive(desk, images):
         translated = desk.start("QuickStart", *options, "--cache", "memory", LANGUAGE=language, **QUICK_PERSON)
         for word in words:
             translated.see(word)
+        translated.narrow()
         quit(translated)
-
-    step("the cloud is a stand-in of the program's own by default")
-    alone = desk.start("QuickStart", "--cache", "file", ADW_DEBUG_COLOR_SCHEME="prefer-dark", **QUICK_PERSON)
-    alone.see(NOBODY)
-    call(alone)
-    alone.see("Alice Example")
-    says(alone, "Microsoft Graph answered with status 200")
-    shoot(alone, "dark")
-    quit(alone)
 
 
 main(drive, __doc__)

@@ -71,6 +71,16 @@ static inline void kit_set_accessible_busy(GtkWidget *widget, gboolean busy) {
     gtk_accessible_update_state(GTK_ACCESSIBLE(widget), GTK_ACCESSIBLE_STATE_BUSY, busy, -1);
 }
 
+// A bar for messages that a screen reader knows as an alert.
+static inline GtkWidget *kit_alert_bar_new(void) {
+    return g_object_new(GTK_TYPE_INFO_BAR, "accessible-role", GTK_ACCESSIBLE_ROLE_ALERT, NULL);
+}
+
+// Whether people type into the widget.
+static inline gboolean kit_is_editable(GtkWidget *widget) {
+    return GTK_IS_EDITABLE(widget) && gtk_editable_get_editable(GTK_EDITABLE(widget));
+}
+
 // Enables or disables an action, which GAction's own interface cannot.
 static inline void kit_set_action_enabled(GActionMap *map, const char *name, gboolean enabled) {
     GAction *action = g_action_map_lookup_action(map, name);

@@ -7,16 +7,25 @@
 public final class Activity {
     /// How long work may take before it is reported: 300 ms.
     public static let delay = Duration.milliseconds(300)
+    /// How long work may take before the person is offered to cancel it: 2 s.
+    public static let patience = Duration.seconds(2)
 
     private let show: @MainContext (Bool) -> Void
+    private let linger: @MainContext (Bool) -> Void
     private var task: Task<Void, Never>?
     private var number = 0
 
     /// Creates an idle activity.
     ///
-    /// - Parameter show: Called with `true` when work has taken 300 ms, and with `false` when it has ended.
-    public init(_ show: @escaping @MainContext (Bool) -> Void = { _ in }) {
+    /// - Parameters:
+    ///   - show: Called with `true` when work has taken 300 ms, and with `false` when it has ended.
+    ///   - linger: Called with `true` when work has taken 2 s, and with `false` when it has ended.
+    public init(
+        _ show: @escaping @MainContext (Bool) -> Void = { _ in },
+        linger: @escaping @MainContext (Bool) -> Void = { _ in }
+    ) {
         self.show = show
+        self.linger = linger
     }
 
     isolated deinit {
@@ -39,19 +48,18 @@ public final class Activity {
         number += 1
         let mine = number
         let clock = Task { @MainContext [weak self] in
-            // The sleep ends early only if the work has ended; the work is then not reported.
-            guard (try? await Task.sleep(for: Self.delay)) != nil, let self, number == mine, isRunning else {
-                return
+            for (wait, report) in [(Self.delay, self?.show), (Self.patience - Self.delay, self?.linger)] {
+                // The sleep ends early only if the work has ended; the work is then not reported.
+                guard (try? await Task.sleep(for: wait)) != nil, let self, number == mine, isRunning else { return }
+                report?(true)
             }
-            show(true)
         }
         task = Task { @MainContext [weak self] in
             let outcome: Result<Value, any Error>
             do { outcome = .success(try await work()) } catch { outcome = .failure(error) }
             clock.cancel()
             guard let self, number == mine, isRunning else { return }
-            task = nil
-            show(false)
+            end()
             finish(outcome)
         }
     }
@@ -60,7 +68,12 @@ public final class Activity {
     public func cancel() {
         guard let task else { return }
         task.cancel()
-        self.task = nil
+        end()
+    }
+
+    private func end() {
+        task = nil
         show(false)
+        linger(false)
     }
 }

@@ -69,7 +69,7 @@ struct AdminConsent {
         guard value("admin_consent")?.lowercased() == "true", let tenant = value("tenant"), !tenant.isEmpty else {
             throw AuthenticationError(
                 .malformedResponse,
-                "The administrator's page said neither yes nor no. Ask again."
+                tr("The administrator's page said neither yes nor no. Ask again.")
             )
         }
         return tenant
@@ -86,7 +86,7 @@ struct AdminConsent {
     private static var unsupported: AuthenticationError {
         AuthenticationError(
             .unsupported,
-            "This provider has no page for administrators. Have them allow the program where it is registered."
+            tr("This provider has no page for administrators. Have them allow the program where it is registered.")
         )
     }
 }

@@ -15,6 +15,11 @@ public final class Box: Widget {
         Box(GTK_ORIENTATION_HORIZONTAL, spacing, children)
     }
 
+    /// Creates a column of any number of widgets.
+    public static func column(spacing: Int = 0, _ children: [Widget]) -> Box {
+        Box(GTK_ORIENTATION_VERTICAL, spacing, children)
+    }
+
     private convenience init(_ orientation: GtkOrientation, _ spacing: Int, _ children: [Widget]) {
         self.init(made: gtk_box_new(orientation, Int32(spacing)))
         for child in children { append(child) }
@@ -26,6 +31,27 @@ public final class Box: Widget {
     }
 }
 
+/// Widgets of one width in a row, or in several rows if one row has no room.
+@MainContext
+public final class FlowBox: Widget {
+    /// Creates a row, in reading direction.
+    public convenience init(spacing: Int, _ children: Widget...) {
+        self.init(made: gtk_flow_box_new())
+        gtk_flow_box_set_selection_mode(opaque, GTK_SELECTION_NONE)
+        gtk_flow_box_set_homogeneous(opaque, 1)
+        gtk_flow_box_set_max_children_per_line(opaque, UInt32(children.count))
+        gtk_flow_box_set_column_spacing(opaque, UInt32(spacing))
+        gtk_flow_box_set_row_spacing(opaque, UInt32(spacing))
+        for (index, child) in children.enumerated() {
+            gtk_flow_box_insert(opaque, child.widget, -1)
+            // The focus goes to the widget itself, not to the cell around it.
+            if let cell = gtk_flow_box_get_child_at_index(opaque, Int32(index)) {
+                gtk_widget_set_focusable(cast(cell), 0)
+            }
+        }
+    }
+}
+
 /// A text label.
 @MainContext
 public final class Label: Widget {
@@ -34,6 +60,7 @@ public final class Label: Widget {
         self.init(made: gtk_label_new(text))
         gtk_label_set_xalign(opaque, 0)
         gtk_label_set_wrap(opaque, 1)
+        gtk_label_set_wrap_mode(opaque, PANGO_WRAP_WORD_CHAR)
     }
 
     /// The text.

@@ -16,6 +16,9 @@ public struct Cloud: Sendable {
     /// Kept so that the stand-in keeps running.
     private let running: StandIn?
 
+    /// Whether the program has started the stand-in itself, which forgets every account when the program ends.
+    public var endsWithProgram: Bool { running != nil }
+
     /// Finds the cloud that the options name, or starts the stand-in if they name none.
     ///
     /// - Parameters:

@@ -60,8 +60,7 @@ extension MenuButton.Item {
     public static var closing: [MenuButton.Item] {
         [
             .action(tr("_Keyboard Shortcuts"), "shortcuts"),
-            .action(tr("_About This Program"), "about"),
-            .action(tr("_Quit"), "quit"),
+            .action(tr("_About {0}", g_get_application_name().map { String(cString: $0) } ?? ""), "about"),
         ]
     }
 }

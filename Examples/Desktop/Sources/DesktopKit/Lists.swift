@@ -21,11 +21,39 @@ public final class ListBox: Widget {
         switch style {
         case .sidebar:
             styled("navigation-sidebar")
+            leaveWithTab()
             gtk_list_box_set_selection_mode(opaque, GTK_SELECTION_SINGLE)
         case .boxed:
             styled("boxed-list")
             gtk_list_box_set_selection_mode(opaque, GTK_SELECTION_NONE)
         }
+    }
+
+    /// Makes the list one stop of the Tab key. GTK 4.8 stops at each row; inside the list, the arrow keys move.
+    private func leaveWithTab() {
+        let controller = gtk_shortcut_controller_new()
+        let keys = [
+            (GDK_KEY_Tab, GdkModifierType(0), GTK_DIR_TAB_FORWARD),
+            (GDK_KEY_KP_Tab, GdkModifierType(0), GTK_DIR_TAB_FORWARD),
+            (GDK_KEY_Tab, GDK_SHIFT_MASK, GTK_DIR_TAB_BACKWARD), (GDK_KEY_KP_Tab, GDK_SHIFT_MASK, GTK_DIR_TAB_BACKWARD),
+        ]
+        for (key, modifiers, direction) in keys {
+            let leave = gtk_callback_action_new(
+                { list, _, direction in
+                    guard let list, let window = gtk_widget_get_root(list) else { return 0 }
+                    let direction = GtkDirectionType(rawValue: UInt32(UInt(bitPattern: direction)))
+                    gtk_widget_set_can_focus(list, 0)
+                    let isLeft = gtk_widget_child_focus(UnsafeMutablePointer<GtkWidget>(window), direction)
+                    gtk_widget_set_can_focus(list, 1)
+                    return isLeft
+                },
+                UnsafeMutableRawPointer(bitPattern: UInt(direction.rawValue)),
+                nil
+            )
+            let shortcut = gtk_shortcut_new(gtk_keyval_trigger_new(UInt32(key), modifiers), leave)
+            gtk_shortcut_controller_add_shortcut(controller, shortcut)
+        }
+        gtk_widget_add_controller(widget, controller)
     }
 
     /// Adds a row at the end.

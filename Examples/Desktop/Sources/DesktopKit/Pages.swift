@@ -30,6 +30,40 @@ public final class StatusPage: Widget {
     }
 }
 
+/// The page of a program that cannot start, with the ways to go on.
+@MainContext
+public final class FailurePage {
+    /// The widget for the window.
+    public let widget: StatusPage
+    /// The button to try again, which gets the focus.
+    public let tryAgain: Button
+    private let goOn: Button
+    private let title: String
+
+    /// Creates a page.
+    ///
+    /// - Parameters:
+    ///   - title: The state, in a few words.
+    ///   - start: Starts again.
+    public init(title: String, start: @escaping @MainContext (CacheUse) -> Void) {
+        self.title = title
+        tryAgain = Button(tr("_Try Again")) { start(.asking) }.styled("pill", "suggested-action")
+        goOn = Button(tr("_Continue Without Keeping")) { start(.memory) }.styled("pill")
+        let buttons = Box.column(spacing: 12, tryAgain, goOn).aligned(horizontally: .center)
+        widget = StatusPage(icon: Self.icon, title: title, action: buttons)
+    }
+
+    private static let icon = "dialog-error-symbolic"
+
+    /// Shows a problem. If only the token cache cannot be used, the page offers to go on without it.
+    public func show(_ problem: Problem?) {
+        goOn.isVisible = problem?.concernsCache == true
+        let hint = tr("Without keeping, you are signed in until the program ends.")
+        let texts = [problem?.text ?? tr("Cancelled."), goOn.isVisible ? hint : "", problem?.details ?? ""]
+        widget.show(icon: Self.icon, title: title, description: texts.filter { !$0.isEmpty }.joined(separator: "\n"))
+    }
+}
+
 /// A spinner that turns while the program is busy.
 @MainContext
 public final class Spinner: Widget {
@@ -62,9 +96,13 @@ public final class Stack<Page: RawRepresentable<String>>: Widget {
     }
 
     private var pages: [String: Widget] = [:]
+    private var firsts: [String: Widget] = [:]
 
     /// Adds a page; the first page is shown.
-    public func add(_ page: Page, _ child: Widget) {
+    ///
+    /// - Parameter first: The widget that gets the keyboard focus when the page appears.
+    public func add(_ page: Page, _ child: Widget, first: Widget? = nil) {
+        firsts[page.rawValue] = first
         gtk_stack_add_named(opaque, child.widget, page.rawValue)
         kit_set_accessible_hidden(child.widget, pages.isEmpty ? 0 : 1)
         pages[page.rawValue] = child
@@ -72,8 +110,10 @@ public final class Stack<Page: RawRepresentable<String>>: Widget {
 
     /// Shows a page.
     public func show(_ page: Page) {
+        let isNew = gtk_stack_get_visible_child_name(opaque).map { String(cString: $0) } != page.rawValue
         gtk_stack_set_visible_child_name(opaque, page.rawValue)
         for (name, child) in pages { kit_set_accessible_hidden(child.widget, name == page.rawValue ? 0 : 1) }
+        if isNew { firsts[page.rawValue]?.focus() }
     }
 }
 

@@ -9,8 +9,22 @@ public struct Problem: Sendable, Equatable {
     public let text: String
     /// The details for support: code, correlation identifier and time.
     public let details: String
-    /// Whether another attempt may help.
-    public let canRetry: Bool
+    /// The command that may help.
+    public let remedy: Remedy
+    /// Whether a person decided so, and nothing failed.
+    public let isDecision: Bool
+    /// Whether the program could go on if it kept the sign-in in memory only.
+    public let concernsCache: Bool
+
+    /// A command that may help.
+    public enum Remedy: Sendable {
+        /// Another attempt does not help.
+        case none
+        /// The same attempt again.
+        case retry
+        /// A sign-in in the browser.
+        case signIn
+    }
 
     /// The text, and the details on a separate line.
     public var full: String { details.isEmpty ? text : "\(text)\n\(details)" }
@@ -19,25 +33,30 @@ public struct Problem: Sendable, Equatable {
     public init?(_ error: any Error) {
         if error is CancellationError { return nil }
         guard let error = error as? AuthenticationError else {
-            self.init(text: tr("Something went wrong: {0}", "\(error)"), details: "", canRetry: true)
+            self.init(text: tr("Something went wrong: {0}", "\(error)"), remedy: .retry)
             return
         }
-        switch error.code {
-        case AuthenticationError.Code.interactionSuperseded: return nil
-        default:
-            self.init(
-                text: Self.text(of: error),
-                details: Self.details(of: error),
-                canRetry: Self.canRetry(error)
-            )
-        }
+        if error.code == .interactionSuperseded { return nil }
+        self.init(
+            text: Self.text(of: error),
+            details: Self.details(of: error),
+            remedy: Self.remedy(error),
+            isDecision: .userCancelled ~= error.code && error.code != .interactionTimedOut,
+            concernsCache: .cache ~= error.code
+        )
     }
 
-    /// Creates a problem from its parts.
-    public init(text: String, details: String, canRetry: Bool) {
+    /// Creates a problem that no error of the library describes.
+    public init(text: String, remedy: Remedy) {
+        self.init(text: text, details: "", remedy: remedy, isDecision: false, concernsCache: false)
+    }
+
+    private init(text: String, details: String, remedy: Remedy, isDecision: Bool, concernsCache: Bool) {
         self.text = text
         self.details = details
-        self.canRetry = canRetry
+        self.remedy = remedy
+        self.isDecision = isDecision
+        self.concernsCache = concernsCache
     }
 
     private static func details(of error: AuthenticationError) -> String {
@@ -46,10 +65,11 @@ public struct Problem: Sendable, Equatable {
         return "\(error.code) · \(id) · \(time)"
     }
 
-    private static func canRetry(_ error: AuthenticationError) -> Bool {
+    private static func remedy(_ error: AuthenticationError) -> Remedy {
         switch error.code {
-        case AuthenticationError.configuration, AuthenticationError.Code.adminConsentRequired: false
-        default: true
+        case AuthenticationError.configuration, AuthenticationError.Code.adminConsentRequired: .none
+        case AuthenticationError.interactionRequired, AuthenticationError.scopesDeclined: .signIn
+        default: .retry
         }
     }
 }
@@ -76,16 +96,16 @@ extension Problem {
                 ?? tr("The server is busy. Try again in a moment.")
         case AuthenticationError.Code.requestLoop: tr("Too many identical attempts. Try again in some minutes.")
         case AuthenticationError.serverUnavailable: tr("The server cannot answer now. Try again in a moment.")
-        case AuthenticationError.network: tr("No connection to the server. You are still signed in.")
+        case AuthenticationError.network: tr("No connection to the server. Check the network, then try again.")
         case AuthenticationError.Code.keyringLocked:
             tr("Your login keyring is locked. Unlock it, in “Passwords and Keys” for example, and try again.")
         case AuthenticationError.Code.keyringNoService:
-            tr(
-                """
-                No keyring runs in this session. Start GNOME Keyring, KWallet or KeePassXC, or start this program with \
-                --cache file.
-                """
-            )
+            tr("No keyring runs in this session. Start GNOME Keyring, KWallet or KeePassXC, then try again.")
+        case AuthenticationError.Code.keyringNoSessionBus:
+            tr("This session has no message bus, so the keyring cannot be reached. Start the program from a desktop.")
+        case AuthenticationError.Code.keyringLibraryMissing:
+            tr("The library for the keyring, libsecret, is missing. Install it, then try again.")
+        case AuthenticationError.Code.keyringTimedOut: tr("The keyring did not answer in time. Try again.")
         case AuthenticationError.Code.keyringPromptDismissed: tr("Unlocking the keyring was cancelled.")
         default: error.message
         }

@@ -41,9 +41,14 @@ public struct ProgramOptions: ParsableArguments, Sendable {
     @Option(help: "Ask this computer's identity broker (Entra ID): off, auto (if it can be used) or required.")
     public var broker = BrokerChoice.off
 
-    /// The token cache.
-    @Option(help: "Where tokens rest: desktop (the keyring protects them), file or memory.")
-    public var cache = CacheChoice.desktop
+    /// The token cache; `nil` means the default.
+    @Option(
+        help: """
+            Where tokens rest: desktop (the keyring protects them; the default), file or memory (the default with the \
+            program's own stand-in).
+            """
+    )
+    public var cache: CacheChoice?
 
     /// The folder for files; `nil` means the user's state directory.
     @Option(help: ArgumentHelp("Where --cache file and desktop keep their files.", valueName: "path"))
@@ -141,20 +146,31 @@ public struct ProgramOptions: ParsableArguments, Sendable {
     ///
     /// - Parameters:
     ///   - applicationName: The name that the person sees in the keyring.
-    ///   - asksToUnlock: Whether a locked keyring may ask for its password. Set it only if the person has just
-    ///     requested something, never when the program starts.
-    public func tokenCache(applicationName: String, asksToUnlock: Bool) -> any TokenCache {
-        switch cache {
+    ///   - use: The permission that the person has given.
+    ///   - cloudEndsWithProgram: Whether the tokens are useless after the program's end.
+    public func tokenCache(applicationName: String, _ use: CacheUse, cloudEndsWithProgram: Bool) -> any TokenCache {
+        if use == .memory { return InMemoryTokenCache() }
+        switch cache ?? (cloudEndsWithProgram ? .memory : .desktop) {
         case .desktop:
-            DesktopTokenCache(
+            return DesktopTokenCache(
                 applicationName: applicationName,
                 directory: cacheDirectory,
-                prompting: asksToUnlock ? .allowed() : .never
+                prompting: use == .asking ? .allowed() : .never
             )
-        case .file: FileTokenCache(directory: cacheDirectory)
-        case .memory: InMemoryTokenCache()
+        case .file: return FileTokenCache(directory: cacheDirectory)
+        case .memory: return InMemoryTokenCache()
         }
     }
+}
+
+/// The use of the token cache at a start.
+public enum CacheUse: Sendable {
+    /// The program has just been started: a locked keyring does not ask for its password.
+    case quiet
+    /// The person tries again: a locked keyring may ask.
+    case asking
+    /// The person continues without the chosen cache, and is signed out when the program ends.
+    case memory
 }
 
 /// A program's registration at a provider.

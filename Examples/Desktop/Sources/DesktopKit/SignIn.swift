@@ -3,72 +3,54 @@
 import FoundationEssentials
 import IdentityClient
 
-/// A row that is shown while the person is on the sign-in page. It has instructions and a way to cancel and, for a page
-/// in the browser, the address to copy.
+/// A row that is shown while the person is on the sign-in page, or while an answer takes long. It tells what is waited
+/// for, and has a way to cancel and, for a page in the browser, the address to copy.
 @MainContext
 public final class SignInBar {
     /// The widget for the window, hidden at first.
     public let widget: Box
     private let page: PageChoice
+    private let onShow: @MainContext (Bool) -> Void
     private let spinner = Spinner()
-    private let text: Label
-    private let explanation: Label
-    private let copyButton: Button
-    private let state: State
-
-    private final class State {
-        var address: String?
+    private let text = Label()
+    private let explanation = Label().styled("dim-label", "caption")
+    private lazy var copyButton = Button(icon: "edit-copy-symbolic", hint: tr("Copy the page's address")) {
+        [weak self] in
+        if let address = self?.address { Desktop.copy(address) }
     }
+    private var address: String? { didSet { copyButton.isSensitive = address != nil } }
+    /// The last page that was shown, by number. A page that another one has replaced no longer changes the row.
+    private var number = 0
+    private var hasPage = false { didSet { showOrHide() } }
+
+    /// Whether other work takes long, and may be cancelled.
+    public var isWaiting = false { didSet { showOrHide() } }
+
+    /// Whether the row is shown.
+    public var isShown: Bool { hasPage || isWaiting }
 
     /// Creates a hidden row.
     ///
     /// - Parameters:
     ///   - page: The place where the page is shown.
+    ///   - onShow: Called when the row appears, and when it disappears: the key that cancels works in between.
     ///   - cancel: Called when the person gives up.
-    public init(_ page: PageChoice, cancel: @escaping @MainContext () -> Void) {
-        let state = State()
+    public init(
+        _ page: PageChoice,
+        onShow: @escaping @MainContext (Bool) -> Void,
+        cancel: @escaping @MainContext () -> Void
+    ) {
         self.page = page
-        self.state = state
-        text = Label(Self.text(page)).onOneLine()
-        explanation = Label(Self.explanation(page)).onOneLine().styled("dim-label", "caption")
-        copyButton = Button(icon: "edit-copy-symbolic", hint: tr("Copy the page's address")) {
-            if let address = state.address { Desktop.copy(address) }
-        }
-        .styled("flat").aligned(vertically: .center)
+        self.onShow = onShow
         widget = Box.row(
             spacing: 12,
             spinner,
-            Box.column(spacing: 2, text, explanation).expanding().aligned(vertically: .center),
-            copyButton,
-            Button(tr("_Cancel"), cancel).aligned(vertically: .center)
+            Box.column(spacing: 2, text, explanation).expanding().aligned(vertically: .center)
         )
+        widget.append(copyButton.styled("flat").aligned(vertically: .center))
+        widget.append(Button(tr("_Cancel"), cancel).aligned(vertically: .center))
+        copyButton.isVisible = false
         widget.isVisible = false
-    }
-
-    private static func text(_ page: PageChoice) -> String {
-        switch page {
-        case .browser: tr("Finish signing in in the browser.")
-        case .embedded: tr("Finish signing in in the page's window.")
-        }
-    }
-
-    private static func explanation(_ page: PageChoice) -> String {
-        switch page {
-        case .browser: tr("If none has opened, copy the page's address.")
-        case .embedded: tr("Closing the window gives up the sign-in.")
-        }
-    }
-
-    /// Whether the row is shown.
-    public var isShown: Bool {
-        get { widget.isVisible }
-        set {
-            widget.isVisible = newValue
-            spinner.isSpinning = newValue
-            guard newValue else { return state.address = nil }
-            copyButton.isSensitive = state.address != nil
-            show(isFinishing: false)
-        }
     }
 
     /// Signs a person in on the page, and shows the row meanwhile.
@@ -80,18 +62,18 @@ public final class SignInBar {
     ) async throws -> AuthenticationResult {
         var parameters = parameters
         parameters.whenPending = .supersede
+        let number = beginPage()
+        defer { endPage(number) }
         if page == .browser {
             // A browser that does not open is not a failure, because the person can copy the address.
             parameters.onAuthorizationURL = { [weak self] url in
                 let address = url.absoluteString
-                onMainContext { self?.offer(address) }
+                onMainContext { self?.offer(address, number) }
             }
         }
         parameters.onProgress = { [weak self] phase in
-            onMainContext { self?.show(phase) }
+            onMainContext { self?.show(phase, number) }
         }
-        isShown = true
-        defer { isShown = false }
         let result = try await application.acquireTokenInteractively(parameters)
         if case .failed(let failure) = result.persistence {
             let reason = Problem(failure)?.full ?? failure.message
@@ -111,33 +93,72 @@ public final class SignInBar {
         scopes: Set<Scope>,
         onAddress: @escaping @MainContext (String) -> Void
     ) async throws -> String {
-        isShown = true
+        let number = beginPage()
         text.text = tr("Have an administrator allow the program, on the page.")
-        defer { isShown = false }
+        defer { endPage(number) }
         return try await AdminConsent.ask(application, for: scopes) { [weak self] url in
             let address = url.absoluteString
             onMainContext {
-                self?.offer(address)
+                self?.offer(address, number)
                 onAddress(address)
             }
         }
     }
 
-    private func show(_ phase: SignInPhase) {
-        show(isFinishing: phase == .redirectReceived)
-        // The page's own window closes, which leaves the program's window in front.
-        if phase == .redirectReceived, page == .browser { widget.presentWindow() }
+    private func beginPage() -> Int {
+        number += 1
+        address = nil
+        hasPage = true
+        tellPage()
+        return number
     }
 
-    private func show(isFinishing: Bool) {
-        text.text = isFinishing ? tr("Finishing the sign-in…") : Self.text(page)
-        explanation.isVisible = !isFinishing
+    private func endPage(_ number: Int) {
+        guard number == self.number else { return }
+        copyButton.isVisible = false
+        hasPage = false
+    }
+
+    private func offer(_ address: String, _ number: Int) {
+        if number == self.number { self.address = address }
+    }
+
+    private func show(_ phase: SignInPhase, _ number: Int) {
+        guard number == self.number else { return }
+        switch phase {
+        case .waitingForPerson: tellPage()
+        case .browserUnavailable:
+            tell(tr("Could not open a browser."), tr("Copy the page's address, and open it in any browser."))
+        case .brokerUnavailable: break
+        case .redirectReceived:
+            tell(tr("Finishing the sign-in…"))
+            copyButton.isVisible = false
+            // The page's own window closes, which leaves the program's window in front.
+            if page == .browser { widget.presentWindow() }
+        }
+    }
+
+    private func showOrHide() {
+        if !hasPage { tell(tr("The answer takes a while.")) }
+        guard widget.isVisible != isShown else { return }
+        widget.isVisible = isShown
+        spinner.isSpinning = isShown
+        onShow(isShown)
+    }
+
+    private func tellPage() {
         // An address that only the program's own page window can return from is useless elsewhere.
-        copyButton.isVisible = page == .browser && !isFinishing
+        copyButton.isVisible = page == .browser
+        switch page {
+        case .browser: tell(tr("Finish signing in in the browser."), tr("If none has opened, copy the page's address."))
+        case .embedded:
+            tell(tr("Finish signing in in the page's window."), tr("Closing the window gives up the sign-in."))
+        }
     }
 
-    private func offer(_ address: String) {
-        state.address = address
-        copyButton.isSensitive = isShown
+    private func tell(_ words: String, _ more: String = "") {
+        text.text = words
+        explanation.text = more
+        explanation.isVisible = !more.isEmpty
     }
 }

@@ -60,10 +60,11 @@ public final class HeaderBar: Widget {
         self.init(made: adw_header_bar_new())
     }
 
-    /// Hides the buttons that close the window, if an adjacent bar already has them.
-    public func hideWindowButtons(atStart: Bool = false, atEnd: Bool = false) {
-        if atStart { adw_header_bar_set_show_start_title_buttons(opaque, 0) }
-        if atEnd { adw_header_bar_set_show_end_title_buttons(opaque, 0) }
+    /// Sets whether the bar has the window's buttons, such as the close button, at each end. An adjacent bar may have
+    /// them.
+    public func showWindowButtons(atStart: Bool = true, atEnd: Bool = true) {
+        adw_header_bar_set_show_start_title_buttons(opaque, atStart ? 1 : 0)
+        adw_header_bar_set_show_end_title_buttons(opaque, atEnd ? 1 : 0)
     }
 
     /// Shows `widget` instead of the title.

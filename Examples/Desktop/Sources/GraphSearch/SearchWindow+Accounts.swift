@@ -37,6 +37,7 @@ extension SearchWindow {
             remembering.cancel()
             search?.cancel()
             search = nil
+            showNobody()
             return stack.show(.signIn)
         }
         stack.show(.search)
@@ -44,12 +45,9 @@ extension SearchWindow {
         guard account.id != current?.id else { return }
         current = account
         search?.cancel()
-        let search = UserSearch(directory) { [weak self] in
-            self?.spinner.isSpinning = $0
-            self?.listStack.setBusy($0)
-        } changed: { [weak self] in
-            self?.show($0)
-        }
+        showNobody()
+        person.text = account.account.username ?? account.account.displayName ?? ""
+        let search = UserSearch(directory, activity: requests) { [weak self] in self?.show($0) }
         self.search = search
         remembering.start {
             await accounts.lastSearch(of: account)
@@ -109,22 +107,30 @@ extension SearchWindow {
             case .success(let account): finish(account)
             case .failure(let error):
                 guard let problem = Problem(error) else { return }
-                self?.errors.show(problem.full) { [weak self] in self?.signIn(parameters, ofType: type, then: finish) }
+                self?.errors.show(
+                    problem,
+                    action: { [weak self] in self?.signIn(parameters, ofType: type, then: finish) }
+                )
             }
         }
+    }
+
+    /// Gives up the sign-in, or else the search, which takes long.
+    func cancel() {
+        if signIns.isRunning { signIns.cancel() } else { search?.cancel() }
     }
 
     /// Signs out the current person on this computer.
     func signOut() {
         guard let store = accounts?.store, let account = current else { return }
-        signIns.start {
+        signOuts.start {
             try await store.signOut(account)
             return try await store.accounts()
         } then: { [weak self] outcome in
             switch outcome {
             case .success(let left): self?.show(left)
             case .failure(let error):
-                if let problem = Problem(error) { self?.errors.show(problem.full) { [weak self] in self?.signOut() } }
+                if let problem = Problem(error) { self?.errors.show(problem) { [weak self] in self?.signOut() } }
             }
         }
     }

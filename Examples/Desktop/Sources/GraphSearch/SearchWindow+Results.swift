@@ -33,7 +33,8 @@ extension SearchWindow {
         application.addAction("sign-out", keys: ["<Control><Shift>o"], title: tr("Sign Out")) { [weak self] in
             self?.signOut()
         }
-        application.addAction("try-again") { [weak self] in self?.begin(asksToUnlock: true) }
+        application.addAction("cancel", keys: ["Escape"], title: tr("Cancel")) { [weak self] in self?.cancel() }
+        application.setAction("cancel", isEnabled: false)  // Escape closes menus, too
         application.addClosing(window, summary: tr("Searches the people of an organization."))
     }
 
@@ -42,16 +43,21 @@ extension SearchWindow {
         guard let search else { return }
         switch change {
         case .replaced:
-            list.removeAll()
-            details.show(.empty)
-            if leaflet.isFolded { leaflet.showList() }
+            showNobody()
             add(search.people[...])
             list.unselect()
-            if case .failed = search.phase {} else { keepSearch() }
+            keepSearch()
         case .added(let start): add(search.people[start...])
         case .phase: break
         }
         show(search.phase)
+    }
+
+    /// Removes the people of an earlier search, and the one with the details.
+    func showNobody() {
+        list.removeAll()
+        details.show(.empty)
+        if leaflet.isFolded { leaflet.showList() }
     }
 
     private func add(_ people: ArraySlice<Person>) {
@@ -70,7 +76,7 @@ extension SearchWindow {
         guard let search else { return }
         if case .readingOn = phase { more.isSpinning = true } else { more.isSpinning = false }
         switch phase {
-        case .idle: listStack.show(.waiting)
+        case .idle: listStack.show(search.people.isEmpty ? .waiting : .people)
         case .searching:
             errors.hide()
             if search.people.isEmpty { listStack.show(.waiting) }
@@ -96,21 +102,22 @@ extension SearchWindow {
     }
 
     private func fail(_ error: any Error) {
-        if let error = error as? AuthenticationError, .interactionRequired ~= error.code, let problem = Problem(error) {
-            errors.show(problem.full) { [weak self] in self?.signInAgain(because: error) }
-        } else if let answer = error as? UnexpectedResponse {
-            errors.show(tr("Graph answered with status {0}.", "\(answer.response.status.code)")) { [weak self] in
-                self?.search?.retry()
-            }
-        } else if let problem = Problem(error) {
-            errors.show(problem.full) { [weak self] in self?.search?.retry() }
+        if let error = error as? AuthenticationError, let problem = Problem(error), problem.remedy == .signIn {
+            errors.show(problem) { [weak self] in self?.signInAgain(because: error) }
+        } else if let problem = Self.problem(error) {
+            errors.show(problem) { [weak self] in self?.search?.retry() }
         }
+    }
+
+    private static func problem(_ error: any Error) -> Problem? {
+        guard let answer = error as? UnexpectedResponse else { return Problem(error) }
+        return Problem(text: tr("Graph answered with status {0}.", "\(answer.response.status.code)"), remedy: .retry)
     }
 
     /// Shows one of the people on the right.
     func open(_ number: Int) {
         guard let people = search?.people, people.indices.contains(number) else { return }
-        person.show(people[number])
+        personPage.show(people[number])
         details.show(.person)
         if leaflet.isFolded { leaflet.showDetails() }
     }

@@ -15,11 +15,9 @@ final class SearchWindow {
     let application: Application
     let choices: Choices
     let stack = Stack<Page>()
-    let failure = StatusPage(
-        icon: "dialog-error-symbolic",
-        title: tr("The program cannot start"),
-        action: Button(tr("_Try Again"), action: "try-again").styled("pill").aligned(horizontally: .center)
-    )
+    private(set) lazy var failure = FailurePage(title: tr("The program cannot start")) { [weak self] in
+        self?.begin($0)
+    }
     let spinner = Spinner()
     let accountMenu = MenuButton(icon: "avatar-default-symbolic", hint: tr("Accounts"))
     let field = SearchField(hint: tr("Given name"))
@@ -30,14 +28,30 @@ final class SearchWindow {
     let nothing = StatusPage(icon: "system-search-symbolic", title: tr("No People Found"))
     let more = Spinner()
     let details = Stack<DetailsPage>()
-    let person = PersonPage()
+    let personPage = PersonPage()
     private(set) lazy var scroll = ScrolledView(Box.column(list, more.margin(vertical: 12)))
     private(set) lazy var back = Button(icon: "go-previous-symbolic", hint: tr("Back")) { [weak self] in
         self?.leaflet.showList()
     }
+    let listHeader = HeaderBar()
+    let detailsHeader = HeaderBar()
+    private(set) lazy var detailsMenu = primaryMenu()
     private(set) lazy var leaflet = Leaflet(list: searchPane, details: detailsPane)
-    private(set) lazy var signInBar = SignInBar(choices.program.page) { [weak self] in self?.signIns.cancel() }
+    private(set) lazy var signInBar = SignInBar(choices.program.page) { [weak self] in
+        self?.application.setAction("cancel", isEnabled: $0)
+    } cancel: { [weak self] in
+        self?.cancel()
+    }
     let signIns = Activity()
+    let signOuts = Activity()
+    private(set) lazy var requests = Activity { [weak self] in
+        self?.spinner.isSpinning = $0
+        self?.listStack.setBusy($0)
+    } linger: { [weak self] in
+        self?.signInBar.isWaiting = $0
+    }
+    /// The name of the account that searches, beneath the title.
+    let person = Label().onOneLine().styled("subtitle").aligned(horizontally: .center)
 
     /// The error bar of the visible page.
     var errors: ErrorBar { current == nil ? pageErrors : listErrors }
@@ -63,21 +77,25 @@ final class SearchWindow {
         build()
         window.onClose { [weak self] in await self?.close() }
         window.present()
-        begin(asksToUnlock: false)
+        begin(.quiet)
     }
 
-    /// Starts or retries. On a retry the person is present and can unlock the keyring.
-    func begin(asksToUnlock: Bool) {
+    /// Starts or retries.
+    func begin(_ use: CacheUse) {
         stack.show(.starting)
         start?.cancel()
-        start = Task { @MainContext [weak self] in await self?.run(asksToUnlock: asksToUnlock) }
+        start = Task { @MainContext [weak self] in await self?.run(use) }
     }
 
     /// Finds the cloud and the signed-in accounts, then follows changes of the accounts until the window is closed.
-    private func run(asksToUnlock: Bool) async {
+    private func run(_ use: CacheUse) async {
         do {
             try await openClouds()
-            let cache = choices.program.tokenCache(applicationName: tr("People"), asksToUnlock: asksToUnlock)
+            let cache = choices.program.tokenCache(
+                applicationName: tr("People"),
+                use,
+                cloudEndsWithProgram: clouds.contains(where: \.endsWithProgram)
+            )
             let sources = try zip(choices.sources, clouds).map { source, cloud in
                 SearchAccounts.Source(
                     name: source.name,
@@ -91,8 +109,7 @@ final class SearchWindow {
             try await accounts.follow { show($0) }
         } catch {
             guard let problem = Problem(error) else { return }
-            let title = tr("The program cannot start")
-            failure.show(icon: "dialog-error-symbolic", title: title, description: problem.full)
+            failure.show(problem)
             stack.show(.failed)
         }
     }
@@ -108,6 +125,7 @@ final class SearchWindow {
     /// Cancels the current work, including a sign-in in the browser, and gives refreshes a moment to finish.
     private func close() async {
         signIns.cancel()
+        signOuts.cancel()
         search?.cancel()
         start?.cancel()
         for application in accounts?.applications ?? [] {

@@ -7,7 +7,7 @@ import IdentityClient
 @MainContext
 final class UserSearch {
     enum Phase: Sendable {
-        /// No search has started yet.
+        /// No search has started yet, or the person has cancelled it.
         case idle
         /// The first page is loading.
         case searching
@@ -47,18 +47,18 @@ final class UserSearch {
     /// - Parameters:
     ///   - directory: The directory to search.
     ///   - clock: The clock that measures the pause.
-    ///   - busy: Called with `true` when a search takes long, and with `false` when that is over.
+    ///   - activity: The requests, one at a time.
     ///   - changed: Called with each change to show.
     init(
         _ directory: any Directory,
         clock: any WallClock = SystemClock(),
-        busy: @escaping @MainContext (Bool) -> Void,
+        activity: Activity,
         changed: @escaping @MainContext (Change) -> Void
     ) {
         self.directory = directory
         self.clock = clock
         self.changed = changed
-        activity = Activity(busy)
+        self.activity = activity
     }
 
     /// Searches after typing has paused. The people found before stay until then.
@@ -92,9 +92,11 @@ final class UserSearch {
         readOn()
     }
 
-    /// Cancels the current request.
+    /// Cancels the current request. The people found before stay.
     func cancel() {
+        guard activity.isRunning else { return }
         activity.cancel()
+        setPhase(.idle)
     }
 
     private func begin(_ query: UserQuery, after pause: Duration) {
@@ -128,10 +130,7 @@ final class UserSearch {
             if isFirst { people = [] }
             phase = .complete
             changed(isFirst ? .replaced : .phase)
-        case .failure(let error):
-            if isFirst { people = [] }
-            phase = .failed(error)
-            changed(isFirst ? .replaced : .phase)
+        case .failure(let error): setPhase(.failed(error))
         }
     }
 

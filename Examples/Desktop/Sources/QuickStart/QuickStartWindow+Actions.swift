@@ -15,11 +15,10 @@ extension QuickStartWindow {
         application.addAction("device", keys: ["<Control>i"], title: tr("Device Info")) { [weak self] in
             self?.showDevice()
         }
-        application.addAction("try-again") { [weak self] in self?.begin(asksToUnlock: true) }
         application.addAction("clear", keys: ["<Control>l"], title: tr("Clear the Log")) { [weak self] in
             self?.log.clear()
         }
-        application.addAction("cancel", keys: ["Escape"], title: tr("Give Up the Sign-In")) { [weak self] in
+        application.addAction("cancel", keys: ["Escape"], title: tr("Cancel")) { [weak self] in
             self?.cancel()
         }
         application.setAction("cancel", isEnabled: false)  // Escape closes menus, too
@@ -30,7 +29,6 @@ extension QuickStartWindow {
     func callGraph(asAnother: Bool = false) {
         guard let session = program?.session else { return }
         errors.hide()
-        application.setAction("cancel", isEnabled: true)
         activity.start { [weak self, signInBar] in
             try await session.callGraph(asAnother: asAnother) { parameters in
                 self?.news.willSignIn()
@@ -42,7 +40,6 @@ extension QuickStartWindow {
     }
 
     private func called(_ outcome: Result<GraphAnswer, any Error>) {
-        application.setAction("cancel", isEnabled: false)
         for line in news.didSignIn(try? outcome.get().account) { note(line) }
         switch outcome {
         case .success(let answer):
@@ -56,10 +53,10 @@ extension QuickStartWindow {
         case .failure(let error):
             guard let problem = Problem(error) else { return note(tr("The sign-in was cancelled.")) }
             switch (error as? AuthenticationError)?.code {
-            case AuthenticationError.Code.accountSelectionRequired?: begin(asksToUnlock: true)
+            case AuthenticationError.Code.accountSelectionRequired?: askWho()
             case AuthenticationError.Code.adminConsentRequired?:
                 note(problem.full)
-                errors.show(problem.text, title: tr("_Ask an Administrator")) { [weak self] in
+                errors.show(problem, title: tr("_Ask an Administrator")) { [weak self] in
                     self?.askAdministrator()
                 }
             default: report(problem) { [weak self] in self?.callGraph() }
@@ -71,13 +68,11 @@ extension QuickStartWindow {
     private func askAdministrator() {
         guard let session = program?.session else { return }
         errors.hide()
-        application.setAction("cancel", isEnabled: true)
         activity.start { [weak self, signInBar] in
             try await signInBar.askAdministrator(with: session.application, scopes: session.scopes) { address in
                 self?.note(tr("An administrator on another computer can open this address: {0}", address))
             }
         } then: { [weak self] outcome in
-            self?.application.setAction("cancel", isEnabled: false)
             switch outcome {
             case .success(let organization):
                 self?.note(tr("An administrator of the organization {0} has allowed it.", organization))
@@ -91,7 +86,7 @@ extension QuickStartWindow {
     func signOut() {
         guard let session = program?.session, let account = current else { return }
         errors.hide()
-        for line in news.didSignIn(nil) { note(line) }  // a sign-in that was under way is given up
+        cancel()
         news.willSignOut(account)
         activity.start {
             (try await session.signOut(account), try await session.accounts())
@@ -123,7 +118,7 @@ extension QuickStartWindow {
     func showDevice() {
         guard let program else { return }
         errors.hide()
-        activity.start { [choices] in
+        inspection.start { [choices] in
             let clientID = program.cloud.registration.clientID
             return try await DeviceInfo.found(cache: program.cache, clientID: clientID, choices)
         } then: { [weak self] outcome in
@@ -135,10 +130,9 @@ extension QuickStartWindow {
         }
     }
 
-    /// Cancels the current work.
+    /// Cancels the current work, and says so.
     func cancel() {
         guard activity.isRunning else { return }
-        application.setAction("cancel", isEnabled: false)
         activity.cancel()
         for line in news.didSignIn(nil) { note(line) }
         note(tr("Cancelled."))

@@ -12,9 +12,10 @@ extension QuickStartWindow {
         header.add(atEnd: spinner)
 
         stack.add(.starting, StatusPage(icon: "network-server-symbolic", title: tr("Starting…")))
-        stack.add(.ready, ready)
+        let call = Button(tr("_Call Microsoft Graph"), action: "call").styled("suggested-action")
+        stack.add(.ready, ready(call), first: call)
         stack.add(.choosing, choosing)
-        stack.add(.failed, failure)
+        stack.add(.failed, failure.widget, first: failure.tryAgain)
         window.content = Box.column(header, stack.expanding(vertically: true))
     }
 
@@ -27,17 +28,17 @@ extension QuickStartWindow {
         )
     }
 
-    private var ready: Widget {
+    private func ready(_ call: Button) -> Widget {
         let person = Box.row(
             spacing: 12,
             avatar,
             Box.column(spacing: 2, name, username).expanding().aligned(vertically: .center)
         )
-        let buttons = Box.row(
+        let buttons = FlowBox(
             spacing: 12,
-            Button(tr("_Call Microsoft Graph"), action: "call").styled("suggested-action").expanding(),
-            Button(tr("_Sign Out"), action: "sign-out").expanding(),
-            Button(tr("_Device Info"), action: "device").expanding()
+            call,
+            Button(tr("_Sign Out"), action: "sign-out"),
+            Button(tr("_Device Info"), action: "device")
         )
         let content = Box.column(
             spacing: 18,

@@ -4,6 +4,19 @@ import DesktopKit
 import IdentityClient
 
 extension QuickStartWindow {
+    /// Finds out which accounts are signed in, and lets the person choose.
+    func askWho() {
+        guard let session = program?.session else { return }
+        activity.start {
+            try await session.accounts()
+        } then: { [weak self] outcome in
+            switch outcome {
+            case .success(let accounts): self?.show(accounts)
+            case .failure(let error): self?.failed(error) { [weak self] in self?.askWho() }
+            }
+        }
+    }
+
     /// Lets the person choose one of several accounts, or sign in with another one.
     func askWho(among accounts: [Account]) {
         show(nil)

@@ -13,7 +13,6 @@ final class QuickStartWindow {
     let application: Application
     let choices: Choices
     let stack = Stack<Page>()
-    let failure: StatusPage
     let spinner = Spinner()
     let avatar = Avatar("", size: 48)
     let name = Label().onOneLine().styled("heading")
@@ -21,8 +20,23 @@ final class QuickStartWindow {
     let errors = ErrorBar()
     let people = ListBox(.boxed)
     let log = LogView(name: tr("Log"))
-    private(set) lazy var signInBar = SignInBar(choices.program.page) { [weak self] in self?.cancel() }
-    private(set) lazy var activity = Activity { [weak self] in self?.spinner.isSpinning = $0 }
+    private(set) lazy var failure = FailurePage(title: tr("The program cannot start")) { [weak self] in
+        self?.begin($0)
+    }
+    private(set) lazy var signInBar = SignInBar(choices.program.page) { [weak self] isShown in
+        self?.application.setAction("cancel", isEnabled: isShown)
+        self?.showSpinner()
+    } cancel: { [weak self] in
+        self?.cancel()
+    }
+    private(set) lazy var activity = Activity { [weak self] in
+        self?.isBusy = $0
+    } linger: { [weak self] in
+        self?.signInBar.isWaiting = $0
+    }
+    /// The inspection of the computer, beside a sign-in that waits for the person.
+    let inspection = Activity()
+    private var isBusy = false { didSet { showSpinner() } }
     private var start: Task<Void, Never>?
 
     var program: Program?
@@ -40,32 +54,31 @@ final class QuickStartWindow {
         self.application = application
         self.choices = choices
         window = Window(application, title: tr("Quick Start"), width: 560, height: 640)
-        failure = StatusPage(
-            icon: "dialog-error-symbolic",
-            title: tr("The program cannot start"),
-            action: Button(tr("_Try Again"), action: "try-again").styled("pill").aligned(horizontally: .center)
-        )
         addActions()
         build()
         show(nil)
         window.onClose { [weak self] in await self?.close() }
         window.present()
-        begin(asksToUnlock: false)
+        begin(.quiet)
     }
 
-    /// Starts or retries. On a retry the person is present and can unlock the keyring.
-    func begin(asksToUnlock: Bool) {
+    /// Starts or retries.
+    func begin(_ use: CacheUse) {
         stack.show(.starting)
         start?.cancel()
-        start = Task { @MainContext [weak self] in await self?.run(asksToUnlock: asksToUnlock) }
+        start = Task { @MainContext [weak self] in await self?.run(use) }
     }
 
     /// Finds the cloud and the current account, then follows changes of the accounts until the window is closed.
-    private func run(asksToUnlock: Bool) async {
+    private func run(_ use: CacheUse) async {
         do {
             let cloud = try await openedCloud()
             let name = tr("Quick Start")
-            let cache = choices.program.tokenCache(applicationName: name, asksToUnlock: asksToUnlock)
+            let cache = choices.program.tokenCache(
+                applicationName: name,
+                use,
+                cloudEndsWithProgram: cloud.endsWithProgram
+            )
             let session = Session(
                 application: try cloud.application(cache: cache),
                 graphURL: cloud.graphURL,
@@ -78,8 +91,7 @@ final class QuickStartWindow {
             try await follow(session)
         } catch {
             guard let problem = Problem(error) else { return }
-            let title = tr("The program cannot start")
-            failure.show(icon: "dialog-error-symbolic", title: title, description: problem.full)
+            failure.show(problem)
             stack.show(.failed)
         }
     }
@@ -116,8 +128,14 @@ final class QuickStartWindow {
     /// Cancels the current work, including a sign-in in the browser, and gives refreshes a moment to finish.
     private func close() async {
         activity.cancel()
+        inspection.cancel()
         start?.cancel()
         await program?.session.application.finishBeforeClosing(within: .seconds(3))
+    }
+
+    /// The row about a sign-in has its own spinner.
+    private func showSpinner() {
+        spinner.isSpinning = isBusy && !signInBar.isShown
     }
 
     /// Shows the current account, or asks the person to choose one.
@@ -153,6 +171,6 @@ final class QuickStartWindow {
     /// Shows a problem, above the log and in it.
     func report(_ problem: Problem, retry: (@MainContext () -> Void)? = nil) {
         note(problem.full)
-        errors.show(problem.text, retry: problem.canRetry ? retry : nil)
+        errors.show(problem, action: retry)
     }
 }

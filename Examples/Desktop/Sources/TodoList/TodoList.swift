@@ -100,10 +100,10 @@ struct Choices: Sendable {
         return .standIn(try TodoSettings.address(root, "--stand-in"))
     }
 
-    /// Returns the token cache. Tokens of a stand-in started by the program become invalid when the program ends.
-    func tokenCache(_ settings: TodoSettings, asksToUnlock: Bool) -> any TokenCache {
-        if case .ownStandIn = cloud, program.cache == .desktop { return InMemoryTokenCache() }
+    /// Returns the token cache.
+    func tokenCache(_ settings: TodoSettings, _ use: CacheUse) -> any TokenCache {
+        let isOwn = if case .ownStandIn = cloud { true } else { false }
         let name = "\(tr("To-Do List")) (\(settings.accountIdentifier))"
-        return program.tokenCache(applicationName: name, asksToUnlock: asksToUnlock)
+        return program.tokenCache(applicationName: name, use, cloudEndsWithProgram: isOwn)
     }
 }

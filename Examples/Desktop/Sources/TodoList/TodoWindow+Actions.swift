@@ -11,7 +11,7 @@ extension TodoWindow {
             self?.list.focusEntry()
         }
         application.addAction("refresh", keys: ["F5", "<Control>r"], title: tr("Refresh")) { [weak self] in
-            self?.refresh()
+            self?.refresh(.asking)
         }
         application.addAction("sign-in") { [weak self] in self?.signIn() }
         application.addAction("edit-profile", keys: ["<Control>e"], title: tr("Edit the Profile")) { [weak self] in
@@ -20,9 +20,10 @@ extension TodoWindow {
         application.addAction("sign-out", keys: ["<Control><Shift>o"], title: tr("Sign Out")) { [weak self] in
             self?.signOut()
         }
-        application.addAction("cancel", keys: ["Escape"], title: tr("Give Up the Sign-In")) { [weak self] in
+        application.addAction("cancel", keys: ["Escape"], title: tr("Cancel")) { [weak self] in
             self?.cancel()
         }
+        application.setAction("cancel", isEnabled: false)  // Escape closes menus, too
         application.addClosing(window, summary: tr("A to-do list for each person, on Azure AD B2C."))
     }
 
@@ -68,11 +69,16 @@ extension TodoWindow {
         render()
     }
 
-    /// Cancels the step for which the browser was opened.
+    /// Cancels the step for which the browser was opened, or else whatever waits for an answer.
     func cancel() {
-        guard state.page == .inBrowser else { return }
         activity.cancel()
-        leaveBrowser(CancellationError())
+        guard state.page != .inBrowser else { return leaveBrowser(CancellationError()) }
+        newList.cancel()
+        let undone = changes.values
+        cancelChanges()
+        for change in undone { change.undo() }
+        state.cancelled()
+        render()
     }
 
     private func signOut() {
@@ -89,11 +95,11 @@ extension TodoWindow {
     }
 
     /// Fetches the list again, or starts again.
-    func refresh() {
+    func refresh(_ use: CacheUse) {
         state.retry()
         render()
         guard service == nil else { return load() }
-        begin(asksToUnlock: true)
+        begin(use)
     }
 
     /// Fetches the list.
@@ -133,12 +139,24 @@ extension TodoWindow {
         }
     }
 
-    /// Removes a task.
+    /// Removes a task, and offers to undo that.
     func remove(_ task: TodoTask) {
         change {
             try await $0.remove(task)
         } then: { window, _, id in
             window.state.remove(task, of: id)
+            window.toasts.show(tr("“{0}” was removed.", task.text), button: tr("Undo")) { [weak window] in
+                window?.restore(task, of: id)
+            }
+        }
+    }
+
+    private func restore(_ task: TodoTask, of id: Account.ID) {
+        guard id == service?.account.id else { return }
+        change {
+            try await $0.restore(task)
+        } then: { window, _, _ in
+            window.fetchNewList()
         }
     }
 
@@ -150,14 +168,13 @@ extension TodoWindow {
         guard let service else { return }
         lastChange += 1
         let number = lastChange
-        let change = Activity { [weak self] in self?.slowChanges += $0 ? 1 : 0 }
-        changes[number] = change
-        change.start {
+        let activity = makeActivity(number)
+        changes[number] = Change(activity: activity, undo: undo)
+        activity.start {
             try await work(service)
         } then: { [weak self] outcome in
             guard let self else { return }
             changes[number] = nil
-            if changes.isEmpty { slowChanges = 0 }
             switch outcome {
             case .success(let value):
                 finish(self, value, service.account.id)

@@ -30,13 +30,14 @@ extension TodoWindow {
                     ? tr("Sign in, or sign up, to see your tasks. A page opens in the browser.")
                     : tr("Sign in, or sign up, to see your tasks. A page opens in a window."),
                 action: signIn.aligned(horizontally: .center)
-            )
+            ),
+            first: signIn
         )
-        let waiting = Clamp(signInBar.widget.margin(horizontal: 18, vertical: 18), width: 480)
-        stack.add(.inBrowser, Box.column(browserPage, waiting))
-        stack.add(.tasks, list.widget)
-        stack.add(.failed, failedPage)
-        window.content = Box.column(header, errors, stack.expanding(vertically: true))
+        stack.add(.inBrowser, browserPage)
+        stack.add(.tasks, toasts)
+        stack.add(.failed, failedPage.widget, first: failedPage.tryAgain)
+        let waiting = signInBar.widget.margin(horizontal: 18, vertical: 12)
+        window.content = Box.column(header, errors, stack.expanding(vertically: true), waiting)
         list.onAdd = { [weak self] in self?.add($0) }
         list.onChange = { [weak self] in self?.setDone($1, $0) }
         list.onRemove = { [weak self] in self?.remove($0) }
@@ -44,19 +45,18 @@ extension TodoWindow {
 
     /// Shows the whole state.
     func render() {
-        stack.show(state.page)
         person.text = state.account.map { $0.displayName ?? $0.username ?? tr("an account without a name") } ?? ""
         person.isVisible = state.account != nil
         list.show(state.tasks)
         tellStep()
-        showError()
         let (isIdle, isSignedIn) = (state.page != .inBrowser, state.account != nil)
         application.setAction("sign-in", isEnabled: isIdle && !isSignedIn && session != nil)
         application.setAction("sign-out", isEnabled: isIdle && isSignedIn)
         application.setAction("edit-profile", isEnabled: isIdle && isSignedIn && session?.settings.editProfile != nil)
         application.setAction("refresh", isEnabled: isIdle && (isSignedIn || state.page == .failed))
         application.setAction("new-task", isEnabled: state.page == .tasks)
-        application.setAction("cancel", isEnabled: !isIdle)
+        stack.show(state.page)
+        showError()
     }
 
     private func tellStep() {
@@ -83,25 +83,21 @@ extension TodoWindow {
     }
 
     private func showError() {
-        guard let error = state.error, let problem = Self.problem(error) else { return errors.hide() }
-        if state.page == .failed {
-            errors.hide()
-            failedPage.show(
-                icon: "dialog-error-symbolic",
-                title: tr("Your Tasks Cannot Be Shown"),
-                description: problem.full
-            )
-        } else if .interactionRequired ~= error, state.account != nil {
-            errors.show(problem.text) { [weak self] in self?.signIn() }
-        } else if problem.canRetry, state.page == .tasks {
-            errors.show(problem.text) { [weak self] in self?.refresh() }
-        } else {
-            errors.show(problem.text)
+        let problem = state.error.flatMap(Self.problem)
+        guard state.page != .failed else {
+            failedPage.show(problem)
+            return errors.hide()
+        }
+        guard let problem else { return errors.hide() }
+        switch problem.remedy {
+        case .signIn where state.account != nil: errors.show(problem) { [weak self] in self?.signIn() }
+        case .retry where state.page == .tasks: errors.show(problem) { [weak self] in self?.refresh(.asking) }
+        case .none, .retry, .signIn: errors.show(problem)
         }
     }
 
     private static func problem(_ error: any Error) -> Problem? {
         guard let error = error as? TodoServiceError else { return Problem(error) }
-        return Problem(text: tr("The to-do service said no: {0}", error.description), details: "", canRetry: true)
+        return Problem(text: tr("The to-do service said no: {0}", error.description), remedy: .retry)
     }
 }

@@ -13,57 +13,67 @@ final class TodoWindow {
     let choices: Choices
     let stack = Stack<TodoState.Page>()
     let list = TaskList()
+    private(set) lazy var toasts = ToastOverlay(list.widget)
     let person = Label().onOneLine().styled("subtitle").aligned(horizontally: .center)
     let browserPage = StatusPage(icon: "web-browser-symbolic", title: "")
-    let failedPage: StatusPage
+    private(set) lazy var failedPage = FailurePage(title: tr("Your Tasks Cannot Be Shown")) { [weak self] in
+        self?.refresh($0)
+    }
     let errors = ErrorBar()
     let spinner = Spinner()
-    private(set) lazy var signInBar = SignInBar(choices.program.page) { [weak self] in self?.cancel() }
-    private(set) lazy var activity = Activity { [weak self] in self?.isLoading = $0 }
+    private(set) lazy var signInBar = SignInBar(choices.program.page) { [weak self] in
+        self?.application.setAction("cancel", isEnabled: $0)
+        self?.showSpinner()
+    } cancel: { [weak self] in
+        self?.cancel()
+    }
+    private(set) lazy var activity = makeActivity(0)
     /// Fetches the list after a new task was added. A later fetch replaces an earlier one that is still in progress.
-    private(set) lazy var newList = Activity()
+    private(set) lazy var newList = makeActivity(-1)
     private var start: Task<Void, Never>?
 
     var state = TodoState()
     var session: TodoSession?
     var service: TodoService?
     /// The changes in progress, one activity for each task, so that no change cancels another.
-    var changes: [Int: Activity] = [:]
+    var changes: [Int: Change] = [:]
     var lastChange = 0
-    /// The number of changes that have taken long.
-    var slowChanges = 0 { didSet { showSpinner() } }
-    private var isLoading = false { didSet { showSpinner() } }
+    /// The numbers of the activities that have taken a moment.
+    private var busy: Set<Int> = [] { didSet { showSpinner() } }
+    /// The numbers of the activities that have taken so long that the person may want to cancel them.
+    private var lingering: Set<Int> = [] { didSet { signInBar.isWaiting = !lingering.isEmpty } }
     /// The stand-in started by this program, kept so that it keeps running.
     private var standIn: StandIn?
+
+    /// A change that the service has not confirmed yet.
+    struct Change {
+        let activity: Activity
+        /// Restores what the person saw before.
+        let undo: @MainContext () -> Void
+    }
 
     init(_ application: Application, _ choices: Choices) {
         self.application = application
         self.choices = choices
         window = Window(application, title: tr("To-Do List"), width: 480, height: 620)
-        failedPage = StatusPage(
-            icon: "dialog-error-symbolic",
-            title: tr("Your tasks cannot be shown"),
-            action: Button(tr("_Try Again"), action: "refresh").styled("pill", "suggested-action")
-                .aligned(horizontally: .center)
-        )
         addActions()
         build()
         render()
         window.onClose { [weak self] in await self?.close() }
         window.present()
-        begin(asksToUnlock: false)
+        begin(.quiet)
     }
 
-    /// Starts or retries. On a retry the person is present and can unlock the keyring.
-    func begin(asksToUnlock: Bool) {
+    /// Starts or retries.
+    func begin(_ use: CacheUse) {
         start?.cancel()
-        start = Task { @MainContext [weak self] in await self?.run(asksToUnlock: asksToUnlock) }
+        start = Task { @MainContext [weak self] in await self?.run(use) }
     }
 
     /// Finds the cloud and the signed-in account, then follows changes of the accounts until the window is closed.
-    private func run(asksToUnlock: Bool) async {
+    private func run(_ use: CacheUse) async {
         do {
-            let session = try await makeSession(asksToUnlock: asksToUnlock)
+            let session = try await makeSession(use)
             self.session = session
             let changes = try await session.application.accountChanges()
             try await look(session)
@@ -74,7 +84,7 @@ final class TodoWindow {
         }
     }
 
-    private func makeSession(asksToUnlock: Bool) async throws -> TodoSession {
+    private func makeSession(_ use: CacheUse) async throws -> TodoSession {
         let settings: TodoSettings
         switch choices.cloud {
         case .real(let real): settings = real
@@ -84,7 +94,7 @@ final class TodoWindow {
             self.standIn = standIn
             settings = try TodoSettings(standIn: standIn.addresses)
         }
-        let cache = choices.tokenCache(settings, asksToUnlock: asksToUnlock)
+        let cache = choices.tokenCache(settings, use)
         return try TodoSession(settings: settings, cache: cache, choices.program.configure)
     }
 
@@ -99,8 +109,7 @@ final class TodoWindow {
     /// Shows an account's tasks, or that no account is signed in.
     func show(_ account: Account?) {
         guard let session else { return }
-        changes = [:]
-        slowChanges = 0
+        cancelChanges()
         newList.cancel()
         service = account.map { TodoService(session: session, account: $0) }
         state.found(account)
@@ -112,13 +121,28 @@ final class TodoWindow {
     private func close() async {
         activity.cancel()
         newList.cancel()
-        changes = [:]
+        cancelChanges()
         start?.cancel()
         await session?.application.finishBeforeClosing(within: .seconds(3))
     }
 
+    /// Creates an activity that the window reports under a number of its own.
+    func makeActivity(_ number: Int) -> Activity {
+        Activity { [weak self] in
+            if $0 { self?.busy.insert(number) } else { self?.busy.remove(number) }
+        } linger: { [weak self] in
+            if $0 { self?.lingering.insert(number) } else { self?.lingering.remove(number) }
+        }
+    }
+
+    /// Cancels the changes in progress.
+    func cancelChanges() {
+        for change in changes.values { change.activity.cancel() }
+        changes = [:]
+    }
+
     private func showSpinner() {
-        // The page about the browser has its own spinner.
-        spinner.isSpinning = isLoading && state.page != .inBrowser || slowChanges > 0
+        // The row about a sign-in has its own spinner.
+        spinner.isSpinning = !busy.isEmpty && !signInBar.isShown
     }
 }

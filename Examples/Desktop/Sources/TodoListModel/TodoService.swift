@@ -74,6 +74,15 @@ public struct TodoService: Sendable {
         _ = try await send(.delete, address(of: task))
     }
 
+    /// Adds a removed task again, at the end of the list.
+    ///
+    /// - Throws: The errors of ``tasks()``.
+    public func restore(_ task: TodoTask) async throws {
+        try await add(task.text)
+        guard task.isDone, let new = try await tasks().last(where: { $0.text == task.text }) else { return }
+        _ = try await setDone(true, new)
+    }
+
     private func address(of task: TodoTask) -> URL { root.appending(path: String(task.id)) }
 
     private func send(_ method: HTTPRequest.Method, _ url: URL, _ body: RequestBody? = nil) async throws -> Data {

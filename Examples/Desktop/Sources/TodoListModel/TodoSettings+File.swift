@@ -4,9 +4,6 @@ public import Foundation
 public import IdentityClient
 
 extension TodoSettings {
-    /// The old redirect URI, not on loopback, of programs that read the answer in their own web view.
-    private static let outOfBand = "urn:ietf:wg:oauth:2.0:oob"
-
     /// The file's keys: those of the `settings.plist` that programs for Azure AD B2C have had for years, and the names
     /// of the two policies that those programs did not need.
     private struct File: Decodable {
@@ -123,15 +120,13 @@ extension TodoSettings {
         _ parse: (String) throws -> RedirectURI?
     ) throws -> RedirectURI {
         if let address = try naming("bhh", { try parse(text) }) { return address }
-        guard text == outOfBand else {
-            throw SettingsError(
-                """
-                bhh is the redirect URI. Register http://localhost and write it here; \(outOfBand) means the same. An \
-                address with a scheme of the program's own works too and, with --page embedded, any address but plain http.
-                """
-            )
-        }
-        return .loopback
+        throw SettingsError(
+            """
+            bhh is the redirect URI. Register http://localhost and write it here; urn:ietf:wg:oauth:2.0:oob means the \
+            same. An address with a scheme of the program's own works too and, with --page embedded, any address but plain \
+            http.
+            """
+        )
     }
 
     private static func naming<Value>(_ key: String, _ make: () throws -> Value) throws -> Value {

@@ -14,7 +14,7 @@ public struct TodoState: Sendable {
         case inBrowser
         /// The person's tasks; the list may be empty.
         case tasks
-        /// The first list could not be fetched.
+        /// The first list could not be fetched, or the person cancelled that.
         case failed
     }
 
@@ -84,6 +84,12 @@ public struct TodoState: Sendable {
     /// Records that the first list is fetched again.
     public mutating func retry() {
         if page == .failed { page = .loading }
+        error = nil
+    }
+
+    /// Records that the person no longer waits for a list. Visible content stays.
+    public mutating func cancelled() {
+        if page == .loading { page = account == nil ? .signedOut : .failed }
         error = nil
     }
 

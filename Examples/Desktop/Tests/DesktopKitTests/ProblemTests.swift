@@ -17,13 +17,35 @@ import Testing
         let problem = try #require(Problem(AuthenticationError(.network, "Down.", correlationID: id, timestamp: now)))
         #expect(problem.details == "network · \(id) · 2027-01-15T08:00:00Z")
         #expect(problem.full.hasSuffix(problem.details))
-        #expect(problem.text.contains("still signed in"))
+        #expect(!problem.text.contains("network ·"))
+    }
+
+    /// The problem does not know whether an account is signed in: it may be the first sign-in that fails.
+    @Test(arguments: [AuthenticationError.Code.network, .connectionFailed, .nameNotResolved])
+    func claimsNothingAboutTheSignInOffline(_ code: AuthenticationError.Code) throws {
+        #expect(!(try #require(Problem(AuthenticationError(code, "Down."))).text.contains("signed in")))
+    }
+
+    @Test(arguments: [
+        (AuthenticationError.Code.accessDenied, true), (.userCancelled, true), (.interactionTimedOut, false),
+        (.network, false),
+    ])
+    func knowsADecisionFromAFailure(_ code: AuthenticationError.Code, _ expected: Bool) throws {
+        #expect(try #require(Problem(AuthenticationError(code, "Text."))).isDecision == expected)
+    }
+
+    @Test(arguments: [
+        (AuthenticationError.Code.keyringNoService, true), (.keyringLocked, true), (.cachePermissions, true),
+        (.network, false), (.invalidArgument, false),
+    ])
+    func offersToGoOnWithoutTheCache(_ code: AuthenticationError.Code, _ expected: Bool) throws {
+        #expect(try #require(Problem(AuthenticationError(code, "Text."))).concernsCache == expected)
     }
 
     @Test func explainsWhatAnAdministratorHasToDo() throws {
         let problem = try #require(Problem(AuthenticationError(.adminConsentRequired, "AADSTS90094")))
         #expect(problem.text.contains("administrator"))
-        #expect(!problem.canRetry)
+        #expect(problem.remedy == .none)
     }
 
     @Test func saysWhenToTryAgain() throws {
@@ -32,11 +54,12 @@ import Testing
     }
 
     @Test(arguments: [
-        (AuthenticationError.Code.invalidScope, false), (.redirectUnavailable, false), (.network, true), (.cache, true),
-        (.signInExpired, true),
+        (AuthenticationError.Code.invalidScope, Problem.Remedy.none), (.redirectUnavailable, .none),
+        (.network, .retry), (.cache, .retry), (.signInExpired, .signIn), (.claimsChallenge, .signIn),
+        (.scopesDeclined, .signIn),
     ])
-    func offersToRetryWhatMayHelp(_ code: AuthenticationError.Code, _ expected: Bool) throws {
-        #expect(try #require(Problem(AuthenticationError(code, "Text."))).canRetry == expected)
+    func offersTheCommandThatMayHelp(_ code: AuthenticationError.Code, _ expected: Problem.Remedy) throws {
+        #expect(try #require(Problem(AuthenticationError(code, "Text."))).remedy == expected)
     }
 
     @Test func showsTheLibrarysWordsForTheRest() throws {

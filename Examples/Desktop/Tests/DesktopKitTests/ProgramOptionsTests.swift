@@ -5,6 +5,7 @@ import DesktopKit
 import Foundation
 import IdentityBroker
 import IdentityClient
+import IdentityKeyring
 import Testing
 
 @Suite struct ProgramOptionsTests {
@@ -12,7 +13,7 @@ import Testing
         let options = try ProgramOptions.parse([])
         #expect(try options.registration() == nil)
         #expect(try options.cacheGroup == nil)
-        #expect(options.cache == .desktop)
+        #expect(options.cache == nil)
     }
 
     @Test func namesARegistration() throws {
@@ -112,11 +113,36 @@ import Testing
         }
     }
 
+    private func cache(
+        _ arguments: [String],
+        _ use: CacheUse = .quiet,
+        cloudEndsWithProgram: Bool = false
+    ) throws -> any TokenCache {
+        try ProgramOptions.parse(arguments)
+            .tokenCache(applicationName: "A", use, cloudEndsWithProgram: cloudEndsWithProgram)
+    }
+
     @Test func choosesTheCache() throws {
-        func cache(_ name: String) throws -> any TokenCache {
-            try ProgramOptions.parse(["--cache", name]).tokenCache(applicationName: "A", asksToUnlock: false)
-        }
-        #expect(try cache("memory") is InMemoryTokenCache)
-        #expect(try cache("file") is FileTokenCache)
+        #expect(try cache([]) is DesktopTokenCache)
+        #expect(try cache(["--cache", "memory"]) is InMemoryTokenCache)
+        #expect(try cache(["--cache", "file"]) is FileTokenCache)
+    }
+
+    /// Such tokens would stay in the keyring's files, useless, and a session without a keyring could try nothing out.
+    @Test func keepsNoTokensOfACloudThatEndsWithTheProgram() throws {
+        #expect(try cache([], cloudEndsWithProgram: true) is InMemoryTokenCache)
+        #expect(try cache(["--cache", "desktop"], cloudEndsWithProgram: true) is DesktopTokenCache)
+    }
+
+    @Test func keepsNothingIfThePersonGoesOnWithout() throws {
+        #expect(try cache(["--cache", "file"], .memory) is InMemoryTokenCache)
+        #expect(try cache(["--cache", "file"], .asking) is FileTokenCache)
+    }
+
+    @Test func knowsTheCloudThatEndsWithTheProgram() async throws {
+        let url = try #require(URL(string: "https://graph.example.com"))
+        #expect(try await Cloud.open(ProgramOptions.parse([]), else: nil, graphURL: url).endsWithProgram)
+        let arguments = ["--client-id", "abc", "--authority", "https://login.microsoftonline.com/common"]
+        #expect(!(try await Cloud.open(ProgramOptions.parse(arguments), else: nil, graphURL: url).endsWithProgram))
     }
 }

@@ -23,7 +23,11 @@ import Testing
     func readsAnyButPlainHTTPForAPageInAWindow(address: String) throws {
         let url = try #require(URL(string: address))
         #expect(try RedirectURI.receivable(address, page: .embedded) == .custom(url))
-        #expect(try RedirectURI.receivable(address, page: .browser) == nil)
+    }
+
+    @Test func readsTheAddressOfOldSettingsFilesAsLoopback() throws {
+        #expect(try RedirectURI.receivable("urn:ietf:wg:oauth:2.0:oob", page: .browser) == .loopback)
+        #expect(try RedirectURI.receivable("https://example.com/back", page: .browser) == nil)
     }
 
     @Test(arguments: [

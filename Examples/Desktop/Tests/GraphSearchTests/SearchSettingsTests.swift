@@ -49,7 +49,7 @@ import Testing
     }
 
     @Test(arguments: [
-        (#"{"redirectUri": "urn:ietf:wg:oauth:2.0:oob"}"#, "redirectUri"),
+        (#"{"redirectUri": "urn:ietf:wg:oauth:2.0:oob:auto"}"#, "redirectUri"),
         (#"{"redirectUri": "https://example.com/"}"#, "redirectUri"),
         (#"{"redirectUri": "http://localhost:99999"}"#, "redirectUri"),
         (#"{"redirectUri": "http://localhost/?a=b"}"#, "redirectUri"),
@@ -68,6 +68,11 @@ import Testing
         let url = try #require(URL(string: address))
         let settings = try settings(#"{"redirectUri": "\#(address)"}"#, page: .embedded)
         #expect(settings.redirectURI == (try .custom(url)))
+    }
+
+    @Test func takesTheRedirectOfTheTutorialsForLoopback() throws {
+        let settings = try settings(#"{"clientId": "abc", "redirectUri": "urn:ietf:wg:oauth:2.0:oob"}"#)
+        #expect(settings.registration?.redirectURI == .loopback)
     }
 
     @Test func takesASchemeOfTheProgramsOwn() throws {

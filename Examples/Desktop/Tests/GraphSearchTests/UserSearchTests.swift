@@ -60,6 +60,33 @@ import Testing
         #expect(setup.directory.asked == ["a", "a"])
     }
 
+    @Test @MainContext func keepsThePeopleWhileANewSearchFails() async throws {
+        let setup = TestSetup(pages: [[.named("A")]])
+        setup.search.search("a")
+        await setup.until { $0.people.count == 1 }
+        setup.directory.failure = AuthenticationError(.serverUnavailable, "Broken.")
+        setup.search.search("b")
+        await setup.until { if case .failed = $0.phase { true } else { false } }
+        #expect(setup.search.people.map(\.title) == ["A"])
+        setup.directory.failure = nil
+        setup.directory.pages = [[.named("B")]]
+        setup.search.retry()
+        await setup.until { $0.people.map(\.title) == ["B"] }
+        #expect(setup.directory.asked == ["a", "b", "b"])
+    }
+
+    @Test @MainContext func keepsThePeopleWhenTheSearchIsCancelled() async throws {
+        let setup = TestSetup(pages: [[.named("A")]])
+        setup.search.search("a")
+        await setup.until { $0.people.count == 1 }
+        setup.search.type("b")
+        setup.search.cancel()
+        #expect(setup.search.people.map(\.title) == ["A"])
+        if case .idle = setup.search.phase {} else { Issue.record("a search is under way") }
+        setup.search.search("b")
+        await setup.directory.untilAsked("b")
+    }
+
     @Test @MainContext func aLateAnswerToAnOldQuestionIsNotShown() async throws {
         let setup = TestSetup(pages: [[.named("Old")]])
         let (gate, opening) = AsyncStream<Void>.makeStream()
@@ -95,8 +122,7 @@ extension Person {
 private final class TestSetup {
     let directory: ScriptedDirectory
     let clock = ManualClock()
-    private(set) lazy var search = UserSearch(directory, clock: clock) { _ in
-    } changed: { [weak self] _ in
+    private(set) lazy var search = UserSearch(directory, clock: clock, activity: Activity()) { [weak self] _ in
         self?.changes.tell()
     }
     private let changes = News()

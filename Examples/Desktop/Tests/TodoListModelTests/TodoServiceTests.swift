@@ -92,6 +92,21 @@ struct TodoServiceTests {
         #expect(empty.status == 400)
     }
 
+    @Test func addsARemovedTaskAgainAsItWas() async throws {
+        let standIn = try await StandIn.start()
+        defer { standIn.stop() }
+        let alice = try await service(standIn)
+        for (text, isDone) in [("milk", false), ("bread", true)] {
+            try await alice.add(text)
+            var task = try #require(try await alice.tasks().last)
+            if isDone { task = try await alice.setDone(true, task) }
+            try await alice.remove(task)
+            try await alice.restore(task)
+            let restored = try #require(try await alice.tasks().last)
+            #expect(restored.text == text && restored.isDone == isDone)
+        }
+    }
+
     @Test func needsThePersonWhenTheSignInWasRevoked() async throws {
         let standIn = try await StandIn.start()
         defer { standIn.stop() }

@@ -55,7 +55,7 @@ import TodoListModel
         let url = FileManager.default.temporaryDirectory.appending(path: "\(UUID()).plist")
         defer { try? FileManager.default.removeItem(at: url) }
         try PropertyListEncoder().encode(Self.sample).write(to: url)
-        let settings = try TodoSettings(contentsOf: url) { _ in nil }
+        let settings = try TodoSettings(contentsOf: url) { try RedirectURI.receivable($0, page: .browser) }
         #expect(settings.signIn.name == "b2c_1_susi" && settings.redirectURI == .loopback)
     }
 

@@ -70,6 +70,20 @@ import TodoListModel
         #expect(state.page == .signedOut && code(state) == .signInExpired)
     }
 
+    @Test func offersToFetchAListAgainWhoseFetchingWasCancelled() {
+        let waiting = state {
+            $0.found(alice)
+            $0.cancelled()
+        }
+        #expect(waiting.page == .failed && waiting.error == nil)
+        let listed = state {
+            $0.found(alice)
+            $0.show([milk], of: alice.id)
+            $0.cancelled()
+        }
+        #expect(listed.page == .tasks && listed.tasks == [milk])
+    }
+
     @Test func goesBackToWhereItWasWhenTheBrowserIsLeft() {
         let nobody = state {
             $0.found(nil)
