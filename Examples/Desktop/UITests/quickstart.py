@@ -320,7 +320,7 @@ def drive(desk, images):
     for language, words in (
             ("de", ["Schnellstart", "Niemand ist angemeldet", "Microsoft Graph aufrufen"]),
             ("ja", ["クイック スタート", "サインインしていません"]), ("ko", ["로그인한 계정 없음"]),
-            ("zh_CN", ["没有登录的帐户"])):
+            ("zh_CN", ["没有登录的帐户"]), ("zh_TW", ["沒有登入的帳戶"])):
         translated = desk.start("QuickStart", *options, "--cache", "memory", LANGUAGE=language, **QUICK_PERSON)
         for word in words:
             translated.see(word)
