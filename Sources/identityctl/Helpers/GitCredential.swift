@@ -31,9 +31,9 @@ struct GitCredential: Hashable, Sendable {
 
     /// The address that git wants a credential for.
     var address: ServedAddress? {
-        guard let scheme = values["protocol"], ["https", "http"].contains(scheme), let host = values["host"],
-            !host.utf8.contains(where: "/?#@\\".utf8.contains)
-        else { return nil }
+        guard let scheme = values["protocol"], ["https", "http"].contains(scheme), let host = values["host"] else {
+            return nil
+        }
         return ServedAddress(origin: "\(scheme)://\(host)", path: values["path"] ?? "")
     }
 

@@ -45,6 +45,14 @@ import Testing
         #expect(asked.allSatisfy { $0.map(served.serves) != true }, "\(asked)")
     }
 
+    /// A host is nothing but a name and a port.
+    @Test(arguments: [
+        "git.test/", "git.test/a", "git.test?a", "git.test#a", "a@git.test", "git.test\\a", "git.test:443/", "",
+    ])
+    func takesNoPartOfAnAddressForAHost(host: String) throws {
+        #expect(try Self.address("protocol=https\nhost=\(host)\n\n") == nil)
+    }
+
     @Test(arguments: [
         "host=git.test\u{0}", "host=\u{0}git.test", "pa\u{0}th=a", "\u{0}", "username=a\u{0}\rhost=git.test",
     ])
