@@ -235,6 +235,29 @@ import Testing
         #expect(try await keyring.record(for: leaseKey) == lease)
     }
 
+    /// The answer to a refresh has its room in the store that holds the tokens, and is not asked for while they are moved.
+    @Test(.timeLimit(.minutes(1))) func reservesAWriteInTheStoreInUse() async throws {
+        defer { try? FileManager.default.removeItem(atPath: directory) }
+        let watched = WatchedCache(keyring)
+        let (cache, key) = (Self.cache(in: directory, keyring: watched), try randomKey())
+        func reservedFiles() throws -> [String] {
+            try FileManager.default.contentsOfDirectory(atPath: "\(directory)/state/\(key.group.name)")
+                .filter { $0.hasPrefix(".new-") }
+        }
+        #expect(try await cache.replace(nil, with: CacheRecord("x"), for: key))
+        let reservation = try #require(try await cache.reserve(20_000, for: key))
+        #expect(try reservedFiles().count == 1)
+        #expect(try await cache.replace(CacheRecord("x"), with: CacheRecord("y"), for: key))
+        #expect(try reservedFiles().isEmpty)
+        await reservation.release()
+        let (other, refusal) = (Self.cache(in: directory, lockTimeout: .zero), Promise<AuthenticationError.Code?>())
+        watched.whenWritten {
+            refusal.finish(.success(await failure { try await other.reserve(20_000, for: key) }.code))
+        }
+        try await cache.move(to: .keyring, in: key.group)
+        #expect(try await refusal.value() == .cacheBusy)
+    }
+
     /// A listener to the old store gets no more hints, and its stream ends.
     @Test(.timeLimit(.minutes(1)), arguments: [true, false])
     func endsTheHintsOfTheStoreThatIsLeft(isElsewhere: Bool) async throws {

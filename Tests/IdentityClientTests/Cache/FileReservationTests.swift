@@ -60,6 +60,15 @@ struct FileReservationTests {
         #expect(try await cache.replace(old, with: CacheRecord(bytes: Array("new".utf8)), for: key))
     }
 
+    @Test func keepsTheFileForItsOwnRecord() async throws {
+        let reservation = try await reserved()
+        let mine = try temporaryFiles()
+        let other = CacheKey(group: key.group, kind: .account, name: "b")
+        #expect(try await cache.replace(nil, with: old, for: other))
+        #expect(try temporaryFiles() == mine && mine.count == 1)
+        await reservation.release()
+    }
+
     @Test func writesALongerRecordAllTheSame() async throws {
         let reservation = try await reserved(4096)
         let long = CacheRecord(bytes: [UInt8](repeating: 7, count: 300_000))

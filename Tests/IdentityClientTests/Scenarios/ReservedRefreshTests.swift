@@ -1,5 +1,6 @@
 // Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
 
+import Glibc
 import IdentityClient
 import IdentityTestSupport
 import IdentityTesting
@@ -60,6 +61,34 @@ struct ReservedRefreshTests {
         let calls = storage.calls.value
         #expect(calls.reserved.count == 1 && calls.released == 1)
         #expect(calls.reserved[0] >= size + 8192, "There is room for longer tokens.")
+    }
+
+    /// The rest of a program may use up its descriptors during the request.
+    @Test func storesTheAnswerThoughNothingCanBeOpenedAnyMore() async {
+        await #expect(processExitsWith: .success) {
+            let directory = try TemporaryDirectory()
+            let setup = try TestSetup(cache: FileTokenCache(directory: directory.path + "/cache"))
+            let (application, first) = try await setup.signedIn()
+            let refresh = { @Sendable () async throws -> AuthenticationResult in
+                setup.clock.advance(by: .seconds(3600))
+                return try await application.acquireTokenSilently(scopes: ["api.read"], account: first.account)
+            }
+            _ = try await refresh()  // everything is loaded
+            let (gate, count) = (Gate(), setup.provider.count(of: .token))
+            setup.provider.failNext(.token, with: .held(by: gate))
+            let last = Task { try await refresh() }
+            try await setup.provider.waitForRequest(.token, count: count + 1)
+            var limit = rlimit()
+            try CallFailed.check(unsafe getrlimit(Int32(RLIMIT_NOFILE.rawValue), &limit), "getrlimit")
+            limit.rlim_cur = 256
+            try CallFailed.check(unsafe setrlimit(Int32(RLIMIT_NOFILE.rawValue), &limit), "setrlimit")
+            while dup(STDIN_FILENO) >= 0 {}
+            #expect(errno == EMFILE)
+            gate.open()
+            let result = try await last.value
+            #expect(result.source == .identityProvider)
+            if case .failed(let error) = result.persistence { Issue.record("\(error)") }
+        }
     }
 
     /// A disk that is full when the answer comes is tried until there is room, not once.

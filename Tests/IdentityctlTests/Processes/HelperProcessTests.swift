@@ -1,9 +1,13 @@
 // Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
 
 import Foundation
+import IdentityTestSupport
 import IdentityTesting
+import LoopbackHTTP
 import OAuthWire
 import Testing
+
+@testable import identityctl
 
 /// Git itself, and calls as docker makes them.
 @Suite struct HelperProcessTests {
@@ -224,5 +228,26 @@ import Testing
         let other = try await run(bazel, #"{"uri":"https://git.test.evil.test/"}"#, setup)
         #expect(other.status == 64 && other.output.isEmpty, "\(other)")
         #expect(try await run("pnpm-token-identityctl", "", setup).output == "Bearer \(token)\n")
+    }
+
+    /// Another agent may not look at the name that it is asked for.
+    @Test(.timeLimit(.minutes(1)), arguments: [("alice@example.test", true), ("1", true), ("bob@example.test", false)])
+    func givesAnAgentsTokenUnderItsOwnNameOnly(name: String, isGiven: Bool) async throws {
+        let directory = try TemporaryDirectory()
+        let account = #"{"id":"1","username":"alice@example.test"}"#
+        let token = #""access_token":"token","expires_at":4000000000,"serves":"https://git.test""#
+        let answer = #"{"status":"success",\#(token),"report":{"account":\#(account)}}"# + "\n"
+        let path = "\(directory.path)/agent.sock"
+        let server = try AgentServer(listeners: [UnixSocket.listen(at: path)], limits: AgentServer.Limits()) {
+            Array("refused: \($0)".utf8)
+        } respond: { _ in
+            Array(answer.utf8)
+        }
+        let tool = try Tool(["helper", "git", "get"], ["IDENTITYCTL_AGENT": path, "HOME": directory.path])
+        try tool.type("\(Self.asked)username=\(name)\n")
+        try tool.closeInput()
+        let outcome = try await tool.outcome()
+        server.close()
+        #expect(outcome.output.contains("password=token") == isGiven, "\(outcome)")
     }
 }

@@ -108,6 +108,22 @@ import Testing
         #expect(damaged.status == 64 && damaged.errors.contains("admin.json"), "\(damaged)")
     }
 
+    /// What was kept is for the client and the provider of then.
+    @Test(.timeLimit(.minutes(1)), arguments: ["client-id = other", "issuer = https://other.test"])
+    func forgetsTheAccountWithTheClientOrTheProvider(line: String) async throws {
+        #expect(try await login("work", as: .alice).status == 0)
+        let path = ".config/identityctl/profiles/work.conf"
+        let text = try #require(person.text(path))
+        let name = line.prefix { $0 != " " }
+        let lines = text.split(separator: "\n").map { $0.hasPrefix(name) ? Substring(line) : $0 }
+        try person.write(lines.joined(separator: "\n") + "\n", to: path)
+        let changed = try await person.run(["profile", "show", "work"])
+        #expect(changed.status == 0 && changed.output.contains(line), "\(changed)")
+        #expect(!changed.output.contains("alice@example.test"), "\(changed)")
+        try person.write(text, to: path)
+        #expect(try await person.run(["profile", "show", "work"]).output.contains("alice@example.test"))
+    }
+
     @Test(.timeLimit(.minutes(1))) func leavesALineAboutTheAccountAlone() async throws {
         let path = ".config/identityctl/profiles/admin.conf"
         let text = try #require(person.text(path))

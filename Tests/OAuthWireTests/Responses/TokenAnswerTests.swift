@@ -42,6 +42,7 @@ import Testing
             (#"{"error":"server_error","refresh_token":"r"}"#, "r"),
             // Nothing that counts.
             (#"{"a":{"refresh_token":"r"},"a":1}"#, nil),
+            (#"{"a":{"b":1,"refresh_token":"r"},"a":1}"#, nil), (#"{"a":[1,"refresh_token":"r"],"a":1}"#, nil),
             (#"{"a":["refresh_token","r"],"a":1}"#, nil),
             (#"{"a":"\"refresh_token\":\"r\"","a":1}"#, nil),
             (#"{"refresh_token":"r"#, nil), (#"{"refresh_token":"r\"#, nil), (#"{"refresh_token":"#, nil),
