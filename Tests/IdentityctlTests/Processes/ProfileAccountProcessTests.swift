@@ -108,7 +108,7 @@ import Testing
         #expect(damaged.status == 64 && damaged.errors.contains("admin.json"), "\(damaged)")
     }
 
-    /// What was kept is for the client and the provider of then.
+    /// The kept account is one of the client and the provider that the profile had then.
     @Test(.timeLimit(.minutes(1)), arguments: ["client-id = other", "issuer = https://other.test"])
     func forgetsTheAccountWithTheClientOrTheProvider(line: String) async throws {
         #expect(try await login("work", as: .alice).status == 0)
