@@ -98,7 +98,7 @@ extension TodoWindow {
     func refresh(_ use: CacheUse) {
         state.retry()
         render()
-        guard service == nil else { return load() }
+        guard service == nil || use == .memory else { return load() }
         begin(use)
     }
 
