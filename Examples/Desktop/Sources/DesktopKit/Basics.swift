@@ -31,14 +31,13 @@ public final class Box: Widget {
     }
 }
 
-/// Widgets of one width in a row, or in several rows if one row has no room.
+/// Widgets in a row, or in several rows if one row has no room.
 @MainContext
 public final class FlowBox: Widget {
     /// Creates a row, in reading direction.
     public convenience init(spacing: Int, _ children: Widget...) {
         self.init(made: gtk_flow_box_new())
         gtk_flow_box_set_selection_mode(opaque, GTK_SELECTION_NONE)
-        gtk_flow_box_set_homogeneous(opaque, 1)
         gtk_flow_box_set_max_children_per_line(opaque, UInt32(children.count))
         gtk_flow_box_set_column_spacing(opaque, UInt32(spacing))
         gtk_flow_box_set_row_spacing(opaque, UInt32(spacing))

@@ -81,7 +81,7 @@ extension SearchWindow {
     }
 
     var detailsPane: Widget {
-        detailsHeader.setTitle(Label(tr("Person")).styled("title"))
+        detailsHeader.setTitle(Label(tr("Person")).onOneLine().styled("title"))
         detailsHeader.add(atStart: back)
         detailsHeader.add(atEnd: detailsMenu)
         let empty = StatusPage(
