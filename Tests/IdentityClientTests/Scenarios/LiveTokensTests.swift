@@ -151,7 +151,7 @@ struct LiveTokensTests {
         setup.provider.revokeSessions(of: .alice)
         setup.clock.advance(by: .seconds(7200))
         tokens = moved
-        await #expect { try await tokens.next() } throws: { .interactionRequired ~= $0 }
+        try await expectError(.signInExpired) { try await next(&tokens, setup, steps: [60]) }
     }
 
     @Test func throwsAtOnceIfAPersonIsNeeded() async throws {
