@@ -68,7 +68,7 @@ package struct PendingWrites: Hashable, Sendable {
 
     /// - Parameter hadRecord: Whether there is a record to write over, as far as is known. A sign-in is written unless it
     ///   has seen a record that went later: a record in memory may be gone already.
-    package init(_ write: AccountWrite, hadRecord: Bool, at now: Int64, mutations: Set<RefreshMutation> = []) {
+    package init(_ write: AccountWrite, hadRecord: Bool, at now: Int64) {
         let change: Entry.Change =
             switch write {
             case .signIn(let fresh, let grant): .signIn(fresh, grant, at: now)
@@ -77,8 +77,7 @@ package struct PendingWrites: Hashable, Sendable {
             case .rotate(let base, let sent, let secret):
                 .refreshes(RefreshedWrites(of: base.signInID, sent: sent.secret, .refreshToken(secret), at: now))
             }
-        let mayGuess = !write.isSignIn || mutations.contains(.guessesTheRecord)
-        entries = [Entry(change: change, hadRecord: hadRecord && mayGuess)]
+        entries = [Entry(change: change, hadRecord: hadRecord && !write.isSignIn)]
     }
 
     /// Whether there was a record to write the last of them over.
@@ -133,15 +132,15 @@ package struct PendingWrites: Hashable, Sendable {
     ///
     /// A record of a pending sign-in itself stays as it is: the write was done, and other processes may have refreshed since.
     /// The refresh token that the sign-in brought would be a spent one then. The record of a later sign-in stays as well.
-    package func replay(onto current: AccountCredentials?, mutations: Set<RefreshMutation> = []) -> Replay {
+    package func replay(onto current: AccountCredentials?) -> Replay {
         var result = current
         for entry in entries {
-            if let current, entry.isDone(current), !mutations.contains(.signsInAgain) {
+            if let current, entry.isDone(current) {
                 result = current
-            } else if current == nil, entry.hadRecord, !mutations.contains(.replaysAfterSignOut) {
+            } else if current == nil, entry.hadRecord {
                 result = nil
             } else {
-                result = entry.applied(to: result, mutations)
+                result = entry.applied(to: result)
             }
         }
         guard let result else { return .drop }
@@ -150,7 +149,7 @@ package struct PendingWrites: Hashable, Sendable {
 
     /// The credentials with the writes applied, whatever was found in the cache.
     package func applied(to credentials: AccountCredentials) -> AccountCredentials {
-        entries.reduce(credentials) { $1.applied(to: $0, []) ?? $0 }
+        entries.reduce(credentials) { $1.applied(to: $0) ?? $0 }
     }
 }
 
@@ -179,15 +178,14 @@ extension PendingWrites.Entry {
         return current.signInID == fresh.signInID || seen?.contains(current.signInID) == false
     }
 
-    fileprivate func applied(to current: AccountCredentials?, _ mutations: Set<RefreshMutation>) -> AccountCredentials?
-    {
+    fileprivate func applied(to current: AccountCredentials?) -> AccountCredentials? {
         switch change {
         case .signIn(let fresh, let grant, let now):
             var credentials = current ?? fresh
             credentials.signInID = fresh.signInID
             return credentials.applying(grant, at: now, isSignIn: true)
         case .refreshes(let refreshes):
-            return current.map { refreshes.applied(to: $0, mutations) }
+            return current.map { refreshes.applied(to: $0) }
         }
     }
 }
@@ -230,11 +228,9 @@ private struct RefreshedWrites: Hashable, Sendable {
 
     /// The record with the answers in it. The record of another sign-in stays as it is, unless that relies on a refresh token
     /// that is spent; and the refresh token of another process stays.
-    func applied(to current: AccountCredentials, _ mutations: Set<RefreshMutation>) -> AccountCredentials {
-        let isSpent =
-            mutations.contains(.commitsWithoutComparing)
-            || current.refreshToken.map { sent.contains($0.secret) } ?? false
-        guard current.signInID == signInID || isSpent || mutations.contains(.ignoresTheSignIn) else { return current }
+    func applied(to current: AccountCredentials) -> AccountCredentials {
+        let isSpent = current.refreshToken.map { sent.contains($0.secret) } ?? false
+        guard current.signInID == signInID || isSpent else { return current }
         return steps.reduce(current) { $1.applied(to: $0, replacesRefreshToken: isSpent) }
     }
 

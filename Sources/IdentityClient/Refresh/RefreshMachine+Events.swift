@@ -10,7 +10,6 @@ package struct RefreshRules: Hashable, Sendable {
     package var retries = true
     /// The duration of a lease, in milliseconds.
     package var leaseDuration: Int64
-    package var mutations: Set<RefreshMutation> = []
 
     package init(leaseDuration: Int64) {
         self.leaseDuration = leaseDuration

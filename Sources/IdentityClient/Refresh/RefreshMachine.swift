@@ -69,12 +69,10 @@ package struct RefreshMachine: Hashable, Sendable {
         case (.readingLease, .leaseRead(let sight)): return judge(sight)
         // Another process may have refreshed already.
         case (.settling, .recordRead(let record)):
-            if has(.doesNotReadUnderTheLease) { base = record }
             return record?.answers == true ? end(.found) : go(.takingLease, .takeLease)
         case (.settlingAfterHint, .recordRead(let record)):
             return record?.answers == true ? end(.found) : go(.readingLease, .readLease)
-        case (.takingLease, .leaseTaken(true)):
-            return has(.doesNotReadUnderTheLease) && base != nil ? begin(base) : read()
+        case (.takingLease, .leaseTaken(true)): return read()
         case (.takingLease, .leaseTaken(false)): return wait()
         // The other process stores the new token before it releases the lease.
         case (.waiting, .hint) where !rules.skipsAccessToken: return go(.settlingAfterHint, .readRecord)
@@ -92,21 +90,18 @@ package struct RefreshMachine: Hashable, Sendable {
         case (.findingProvider, .done): return renew(before: .fetchKeys)
         // If the server of the metadata accepts no requests for now, the token endpoint gets none either.
         case (.findingProvider, .failed(let fault)): return fault.isUnavailable ? note(fault) : failed(fault)
-        case (.fetchingKeys, .done):
-            return has(.sendsWithoutAReservation) ? renew(before: .send) : go(.reserving, .reserve)
         // The refresh token is spent only if its successor can be stored.
+        case (.fetchingKeys, .done): return go(.reserving, .reserve)
         case (.reserving, .done): return renew(before: .send)
         case (.reserving, .failed(let fault)): return release(.failed(fault))
         case (.renewing(let next), .leaseRenewed(true)): return proceed(to: next)
-        case (.renewing(let next), .leaseRenewed(false)):
-            return has(.sendsUnderALostLease) ? proceed(to: next) : release(.takenOver)
+        case (.renewing, .leaseRenewed(false)): return release(.takenOver)
         case (.renewing, .failed(let fault)): return failed(fault)
         case (.sending, .answered(let rotated)):
             rotatedToken = rotated
             return go(.validating, .renewLeaseMeanwhile, .validate)
         case (.sending, .ambiguous(let fault)):
-            let isLast = requests > 1 && !has(.sendsAgainWithoutEnd)
-            return rules.retries && !isLast ? renew(before: .send) : note(fault)
+            return rules.retries && requests == 1 ? renew(before: .send) : note(fault)
         case (.sending, .failed(let fault)): return note(fault)
 
         // The answer: store its new refresh token first if keys or endpoints are fetched before it is accepted.
@@ -116,18 +111,16 @@ package struct RefreshMachine: Hashable, Sendable {
             hasStoredRotation = hasStoredRotation || event.isCommitted
             return go(.validating)
         case (.validating, .believed):
-            let release: [Action] = has(.releasesBeforeTheWrite) ? [.release] : []
-            return release + go(.committing, .forgetRefusals, .commit(base: commitBase))
+            return go(.committing, .forgetRefusals, .commit(base: commitBase))
         // The answer yields no access token and no claims, but the server has spent the refresh token that was sent.
         case (.validating, .failed(let fault)):
-            guard rotatedToken != nil, !hasStoredRotation, !has(.forgetsTheRotatedToken) else { return note(fault) }
+            guard rotatedToken != nil, !hasStoredRotation else { return note(fault) }
             return go(.storingRotationOfFault(fault), .commitRotation)
         case (.storingRotationOfFault(let fault), _):
             hasStoredRotation = event.isCommitted
             return note(fault)
         case (.committing, .committed(let record)): return committed(record)
         case (.committing, .failed(let fault)): return note(fault)
-        case (.committing, .done) where has(.releasesBeforeTheWrite): return []
         // A person may have signed in again since. The token of that sign-in answers the caller.
         case (.revoking, .done):
             return rules.skipsAccessToken ? release(.removed) : go(.settlingAfterRemoval, .readRecord)
@@ -135,7 +128,7 @@ package struct RefreshMachine: Hashable, Sendable {
             return release(record?.answers == true ? .found : .removed)
         case (.settlingAfterRemoval, .failed(let fault)): return release(.failed(fault))
         case (.noting(let fault), .done):
-            guard fault.refusesTheToken, !has(.forgetsTheRefusal) else { return failed(fault) }
+            guard fault.refusesTheToken else { return failed(fault) }
             return go(.remembering(fault), .remember(fault))
         case (.remembering(let fault), .done): return failed(fault)
 
@@ -144,12 +137,11 @@ package struct RefreshMachine: Hashable, Sendable {
         // If the new refresh token cannot be written, the refresh token in the cache is spent. Another process with the
         // lease would send it again, which looks like theft to the provider. So the write is repeated and the lease
         // renewed until the write succeeds. The next refresh in this process takes over the lease.
-        case (.lookingForUnsaved, .unsaved(true)) where !has(.releasesAfterAFailedWrite):
+        case (.lookingForUnsaved, .unsaved(true)):
             let outcome = outcome ?? .removed
             self.outcome = nil
             return go(.awaitingWrite, .finish(outcome), .waitForWrite(milliseconds: pause))
-        case (.lookingForUnsaved, .unsaved):
-            return has(.keepsTheLease) ? end(outcome ?? .removed) : go(.releasing, .release)
+        case (.lookingForUnsaved, .unsaved): return go(.releasing, .release)
         case (.releasing, .done): return end(outcome ?? .removed)
         case (.awaitingWrite, .written): return go(.releasingTheAwaited, .release)
         case (.awaitingWrite, .timeUp):
@@ -181,10 +173,7 @@ extension RefreshMachine {
         if let lease = sight.lease, seenLease != lease.nonce { (seenLease, seenSince) = (lease.nonce, elapsed) }
         // While the lease changes hands, the others make progress. A holder that renews it makes none.
         if let lease = sight.lease, seenTurn != lease.turn { (seenTurn, turnSince) = (lease.turn, elapsed) }
-        guard
-            sight.isFree(seenSince: seenSince) || has(.takesOverALivingHolder) && sight.lease != nil
-                || has(.believesForeignProcessIDs) && sight.holderIsDead
-        else { return wait() }
+        guard sight.isFree(seenSince: seenSince) else { return wait() }
         guard seenLease != nil, !rules.skipsAccessToken else { return go(.takingLease, .takeLease) }
         return go(.settling, .readRecord)
     }
@@ -208,7 +197,7 @@ extension RefreshMachine {
         guard let record else { return release(.removed) }
         if record.answers { return release(.found) }
         guard let token = record.token else { return release(refusal.map { .failed($0) } ?? .withoutToken) }
-        if let refusal, refusedToken == token, !has(.sendsARefusedTokenAgain) { return release(.failed(refusal)) }
+        if let refusal, refusedToken == token { return release(.failed(refusal)) }
         if record.isNewer { return release(.newerVersion) }
         if let seconds = record.refusedFor, !rules.isForced { return release(.refused(seconds: seconds)) }
         base = record
@@ -216,7 +205,7 @@ extension RefreshMachine {
     }
 
     private mutating func renew(before next: Action) -> [Action] {
-        has(.doesNotRenewTheLease) ? proceed(to: next) : go(.renewing(before: next), .renewLease)
+        go(.renewing(before: next), .renewLease)
     }
 
     private mutating func proceed(to next: Action) -> [Action] {
@@ -238,7 +227,6 @@ extension RefreshMachine {
         if record.signInID == base?.signInID || record.token == token { return release(.granted) }
         // Another sign-in replaced this one. Its tokens stay, and the request is tried with them. The tokens of the
         // answer are not revoked, because some providers would end the new sign-in as well.
-        if has(.takesASignInForASignOut) { return release(.removed) }
         guard !isSuperseded else { return release(.notAccepted) }
         isSuperseded = true
         return read()
@@ -251,7 +239,7 @@ extension RefreshMachine {
     /// Reads the record again after a refusal. If another process has stored a different refresh token, that token is
     /// tried once.
     private mutating func failed(_ fault: RefreshFault) -> [Action] {
-        guard fault.needsPerson, refusal == nil || has(.sendsARefusedTokenAgain) else { return release(.failed(fault)) }
+        guard fault.needsPerson, refusal == nil else { return release(.failed(fault)) }
         (refusal, refusedToken) = (fault, base?.token)
         return read()
     }
@@ -275,6 +263,4 @@ extension RefreshMachine {
         self.phase = phase
         return actions
     }
-
-    private func has(_ mutation: RefreshMutation) -> Bool { rules.mutations.contains(mutation) }
 }

@@ -113,7 +113,7 @@ struct LiveTokensTests {
     }
 
     @Test func goesOnAfterAnOutageOfAnyLength() async throws {
-        let setup = try TestSetup()
+        let setup = try TestSetup { $0.accessTokenLifetime = .seconds(600) }
         let (application, first) = try await setup.signedIn()
         setup.clock.advance(by: .seconds(7200))
         setup.transport.isOffline = true
@@ -136,7 +136,7 @@ struct LiveTokensTests {
         tokens = moved
         setup.transport.isOffline = true
         task = awaiting(tokens)
-        for _ in 0..<70 {
+        for _ in 0..<12 {
             try await setup.clock.waitForSleepers()
             setup.clock.advance(by: .seconds(60))
         }

@@ -51,7 +51,7 @@ extension Explorer {
         if state.left.signIns > 0 {
             var next = state
             next.left.signIns -= 1
-            write(try signIn(&next, isBlind: false), &next)
+            try write(try signIn(&next, isBlind: false), &next)
             result.append(next)
         }
         if state.left.unsureSignIns > 0, state.signIn == nil {
@@ -59,7 +59,7 @@ extension Explorer {
             next.left.unsureSignIns -= 1
             let pending = try signIn(&next, isBlind: false)
             next.signIn = ModelSignIn(family: next.families.count - 1, writes: writes.number(of: pending))
-            write(pending, &next)
+            try write(pending, &next)
             result.append(next)
         }
         if state.left.blindSignIns > 0, state.signIn == nil {
@@ -76,7 +76,7 @@ extension Explorer {
         if let signIn = state.signIn {
             var next = state
             next.signIn = nil
-            write(writes[signIn.writes], &next)
+            try write(writes[signIn.writes], &next)
             if next.record == nil, !state.families[signIn.family].isSignedOut, signIn.isBlind {
                 report("a sign-in was dropped")
             }
@@ -89,16 +89,14 @@ extension Explorer {
     private mutating func signIn(_ next: inout ModelState, isBlind: Bool) throws -> PendingWrites {
         let family = next.families.count
         next.families.append(ModelFamily())
-        var fresh = try Self.credentials(family: family, refreshToken: 0)
-        fresh.refreshToken = nil
+        let fresh = try Self.credentials(family: family, refreshToken: nil)
         let now = Self.epoch + Int64(next.tick) * Self.tick / 1000
         var pending = PendingWrites(
             .signIn(fresh, try Self.grant(family: family, number: 0)),
             hadRecord: true,
-            at: now,
-            mutations: mutations
+            at: now
         )
-        if !isBlind { pending.meets(next.record.map { records[$0] }) }
+        if !isBlind || mistake == .guessesTheRecord { pending.meets(next.record.map { records[$0] }) }
         return pending
     }
 
@@ -134,7 +132,7 @@ extension Explorer {
                 var (next, me) = (state, process)
                 next.left.fetches -= 1
                 // The answer is looked at after that.
-                me.actions = me.machine.handle(.willFetch) + me.actions
+                me.actions = tell(&me, .willFetch) + me.actions
                 settle(&me, &next, index)
                 result.append(next)
             }
@@ -266,12 +264,12 @@ extension Explorer {
         }
         guard let pending else { return nil }
         var after = state
-        if isDone { write(pending, &after) }
+        if isDone { try write(pending, &after) }
         let unsaved = writes.number(of: pending)
         after.processes[index] = changed(process) { $0.unsaved = unsaved }
         guard action != .save else { return step(after, index, .done) { _, _ in } }
         // In memory it is as if it were written.
-        let inMemory = inMemory(processes[after.processes[index]], state)
+        let inMemory = try inMemory(processes[after.processes[index]], state)
         let facts = facts(inMemory, index, now(state, process))
         return step(after, index, .committed(facts)) { me, _ in
             if action != .commitRotation { me.granted = nil }

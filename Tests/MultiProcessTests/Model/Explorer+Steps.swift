@@ -22,7 +22,7 @@ extension Explorer {
         var (next, me) = (state, processes[state.processes[index]])
         change(&me, &next)
         me.actions.removeFirst()
-        me.actions += me.machine.handle(event)
+        me.actions += tell(&me, event)
         settle(&me, &next, index)
         return next
     }
@@ -30,6 +30,11 @@ extension Explorer {
     /// Does the actions that touch nothing shared, and puts the process into the state.
     mutating func settle(_ me: inout ModelProcess, _ next: inout ModelState, _ index: Int) {
         while let action = me.actions.first {
+            if let omitted = omitted(action, me) {
+                me.actions.removeFirst()
+                me.actions += tell(&me, omitted)
+                continue
+            }
             var event: RefreshMachine.Event?
             switch action {
             case .listen, .prepare, .forgetRefusals: event = nil
@@ -58,7 +63,7 @@ extension Explorer {
                 return
             }
             me.actions.removeFirst()
-            if let event { me.actions += me.machine.handle(event) }
+            if let event { me.actions += tell(&me, event) }
         }
         me.tidy()
         next.processes[index] = processes.number(of: me)
@@ -90,8 +95,8 @@ extension Explorer {
         // Number 1 has hints.
         case .wait: event = index == 1 ? .hint : .timeUp
         case .readRecord:
-            if me.unsaved != nil { save(&me, &next) }
-            me.read = inMemory(me, next)
+            if me.unsaved != nil { try save(&me, &next) }
+            me.read = read(try inMemory(me, next), &me)
             me.requests = 0
             event = .recordRead(facts(me.read, index, now(next, me)))
         case .checkThrottling, .findProvider: event = .done
@@ -107,11 +112,11 @@ extension Explorer {
             event = .done
         case .waitForWrite: event = me.unsaved == nil ? .written : .timeUp
         case .save:
-            save(&me, &next)
+            try save(&me, &next)
             event = .done
         default: return
         }
-        me.actions += me.machine.handle(event)
+        me.actions += tell(&me, event)
     }
 
     func now(_ state: ModelState, _ me: ModelProcess) -> Int64 {
@@ -262,9 +267,10 @@ extension Explorer {
         if !rotation { me.granted = nil }
         guard canWrite(me, next) else {
             me.unsaved = writes.number(of: pending)
-            return .committed(facts(inMemory(me, next), index, now(next, me)))
+            return .committed(facts(try inMemory(me, next), index, now(next, me)))
         }
-        write(pending, &next)
+        let current = next.record.map { records[$0] }
+        next.record = try committed(pending, me.read.map { records[$0] }, over: current).map { records.number(of: $0) }
         (me.unsaved, me.hasReservation) = (nil, false)
         return .committed(facts(next.record, index, now(next, me)))
     }
@@ -274,23 +280,21 @@ extension Explorer {
         !state.refusesWrites && (!state.isFull || me.hasReservation)
     }
 
-    mutating func save(_ me: inout ModelProcess, _ next: inout ModelState) {
+    mutating func save(_ me: inout ModelProcess, _ next: inout ModelState) throws {
         guard let unsaved = me.unsaved, canWrite(me, next) else { return }
-        write(writes[unsaved], &next)
+        try write(writes[unsaved], &next)
         (me.unsaved, me.hasReservation) = (nil, false)
     }
 
     /// The record as a process sees it: with the writes that are in its memory.
-    mutating func inMemory(_ me: ModelProcess, _ state: ModelState) -> Int? {
+    mutating func inMemory(_ me: ModelProcess, _ state: ModelState) throws -> Int? {
         guard let unsaved = me.unsaved else { return state.record }
         let current = state.record.map { records[$0] }
-        let seen = writes[unsaved].replay(onto: current, mutations: mutations).credentials(over: current)
-        return seen.map { records.number(of: $0) }
+        return try replayed(writes[unsaved], onto: current).map { records.number(of: $0) }
     }
 
-    mutating func write(_ pending: PendingWrites, _ next: inout ModelState) {
+    mutating func write(_ pending: PendingWrites, _ next: inout ModelState) throws {
         let current = next.record.map { records[$0] }
-        let result = pending.replay(onto: current, mutations: mutations).credentials(over: current)
-        next.record = result.map { records.number(of: $0) }
+        next.record = try replayed(pending, onto: current).map { records.number(of: $0) }
     }
 }

@@ -10,7 +10,7 @@ import OAuthWire
 /// The processes are the library's own `RefreshMachine`, and their writes its `PendingWrites`: the explorer is a world
 /// for them. It knows no order of steps, only what comes of each.
 struct Explorer {
-    let mutations: Set<RefreshMutation>
+    let mistake: Mistake?
     /// Number 2 lives in another pid namespace and forces its refresh.
     let forcedProcess = 2
     /// Number 1 is an older version: it has no lock with its lease, and looks for none.
@@ -37,8 +37,8 @@ struct Explorer {
     static let requestDeadline: Int64 = 8_000
     static let leaseDuration: Int64 = 25_000
 
-    init(_ mutations: Set<RefreshMutation> = []) {
-        self.mutations = mutations
+    init(_ mistake: Mistake? = nil) {
+        self.mistake = mistake
     }
 
     /// Visits all states that can be reached, or stops at the first violation.
@@ -77,7 +77,6 @@ struct Explorer {
         var rules = RefreshRules(leaseDuration: Self.leaseDuration)
         rules.skipsAccessToken = index == forcedProcess
         rules.isForced = index == forcedProcess
-        rules.mutations = mutations
         var process = ModelProcess(machine: RefreshMachine(rules, hasKeptLease: hasKeptLease))
         process.actions = process.machine.handle(.begin)
         return process
@@ -163,7 +162,7 @@ extension Explorer {
         )
     }
 
-    static func credentials(family: Int, refreshToken number: Int) throws -> AccountCredentials {
+    static func credentials(family: Int, refreshToken number: Int?) throws -> AccountCredentials {
         var credentials = AccountCredentials(
             signInID: String(family),
             partition: "partition",
@@ -172,7 +171,9 @@ extension Explorer {
             accountID: Account.ID(rawValue: "account"),
             homeAccountID: "account"
         )
-        credentials.refreshToken = CachedRefreshToken(secret: refreshToken(family, number), modifiedAt: epoch)
+        credentials.refreshToken = number.map {
+            CachedRefreshToken(secret: refreshToken(family, $0), modifiedAt: epoch)
+        }
         return credentials
     }
 

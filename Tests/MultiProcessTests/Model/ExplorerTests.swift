@@ -61,17 +61,17 @@ struct ExplorerTests {
         #expect(explorer.stateCount > 1000, "An explorer that goes nowhere finds nothing.")
     }
 
-    /// Mistakes in the library's own transitions, each in a small world that shows it.
-    @Test(arguments: RefreshMutation.allCases)
-    func findsTheMutation(_ mutation: RefreshMutation) throws {
-        var explorer = Explorer([mutation])
-        try explorer.explore(Self.world(of: mutation))
-        print("MODEL \(mutation): \(explorer.violations)")
+    /// Each mistake in a small world that shows it.
+    @Test(arguments: Mistake.allCases)
+    func findsTheMistake(_ mistake: Mistake) throws {
+        var explorer = Explorer(mistake)
+        try explorer.explore(Self.world(of: mistake))
+        print("MODEL \(mistake): \(explorer.violations)")
         #expect(!explorer.violations.isEmpty)
     }
 
-    private static func world(of mutation: RefreshMutation) -> Budget {
-        switch mutation {
+    private static func world(of mistake: Mistake) -> Budget {
+        switch mistake {
         case .commitsWithoutComparing, .ignoresTheSignIn, .takesASignInForASignOut:
             Budget(signOuts: 1, signIns: 1, ticks: 0)
         case .replaysAfterSignOut: Budget(signOuts: 1, unsureSignIns: 1, ticks: 0)

@@ -84,11 +84,13 @@ struct ModelProcess: Hashable {
     var unsaved: Int?
     /// Whether the next write of the record has its room.
     var hasReservation = false
+    var mistaken = MistakenMemory()
 
     /// Forgets what no later step looks at, so that states that differ in nothing else are one.
     mutating func tidy() {
         guard machine.hasEnded, actions.isEmpty else { return }
         (read, leaseRead, sentAt, requests, refused, granted, isSuspended) = (nil, nil, 0, 0, nil, nil, false)
+        mistaken = MistakenMemory()
         if unsaved == nil { family = nil }
     }
 
