@@ -50,7 +50,7 @@ enum Mistake: CaseIterable {
     case takesASignInForASignOut
 }
 
-/// What a mistaken process has in memory.
+/// The memory of a mistaken process.
 struct MistakenMemory: Hashable {
     /// The record that was read without the lease.
     var readBefore: Int?
