@@ -77,8 +77,10 @@ public final class SharedMSALCache: TokenCache {
     ///
     /// - Throws: `.cache` when the file is not a cache, `.cachePermissions` when its owner, mode or kind is wrong.
     public func record(for key: CacheKey) async throws -> CacheRecord? {
-        if key.kind == .account, let record = unchanged()?.reading.records[key.name] { return record }
-        return try await lookedUpRecord(for: key)
+        guard key.kind == .account, let known = unchanged() else { return try await lookedUpRecord(for: key) }
+        if let record = known.reading.records[key.name] { return record }
+        // What an unchanged file does not have is beside it.
+        return try await others.record(for: key)
     }
 
     /// Looks up a record that is not in memory. It is a function of its own so that a hit sets up nothing for it.
