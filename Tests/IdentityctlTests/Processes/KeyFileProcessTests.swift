@@ -127,7 +127,7 @@ import Testing
         }
     }
 
-    @Test(.timeLimit(.minutes(1))) func asksForThePassPhraseAtTheTerminalOnly() async throws {
+    @Test(.timeLimit(.minutes(5))) func asksForThePassPhraseAtTheTerminalOnly() async throws {
         let terminal = try PseudoTerminal()
         let made = try Tool(["cache", "create-key", "--pass-phrase", key], variables, controlledBy: terminal.terminal)
         try await answer("New pass phrase", "correct horse", terminal, made)
@@ -162,7 +162,7 @@ import Testing
         )
     }
 
-    @Test(.timeLimit(.minutes(1))) func givesThePassPhraseToAnAgentWithoutATerminal() async throws {
+    @Test(.timeLimit(.minutes(5))) func givesThePassPhraseToAnAgentWithoutATerminal() async throws {
         let terminal = try PseudoTerminal()
         let made = try Tool(["cache", "create-key", "--pass-phrase", key], variables, controlledBy: terminal.terminal)
         for question in ["New pass phrase", "The same again"] { try await answer(question, "correct", terminal, made) }

@@ -53,7 +53,7 @@ struct MSALFile: Hashable, Sendable {
     private func content(isFinished: Bool = false) throws -> Content {
         let now = SystemCall.now  // First, so that later changes look newer.
         guard let directory = try openDirectory(), let file = try directory.file(FilePath.split(path).name) else {
-            return Content(blob: MSALBlob(), fingerprint: nil, isSettled: false)
+            return Content(blob: MSALBlob(), fingerprint: nil, isSettled: true)
         }
         let status = try file.status()
         try SecureFile.checkLock(status, path: path)

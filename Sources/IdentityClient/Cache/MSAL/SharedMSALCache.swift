@@ -1,5 +1,6 @@
 // Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
 
+import Glibc
 import OAuthWire
 import Synchronization
 
@@ -189,14 +190,18 @@ extension SharedMSALCache {
     @inline(never)
     private func lookedUp(_ known: Memory, at now: CoarseTime) -> Memory? {
         let path = store.file.path
-        guard let fingerprint = known.content.fingerprint, SystemCall.fingerprint(of: path) == fingerprint else {
-            return nil
-        }
+        guard let fingerprint = known.content.fingerprint else { return isAbsent ? known : nil }
+        guard SystemCall.fingerprint(of: path) == fingerprint else { return nil }
         known.held?.wasFound(at: now)
         guard known.held == nil, let held = HeldFile(path, fingerprint, foundAt: now) else { return known }
         let holding = Memory(known.content, known.reading, holding: held)
         memory.withLock { if $0 === known { $0 = holding } }
         return holding
+    }
+
+    private var isAbsent: Bool {
+        var status = stat()
+        return unsafe lstat(store.file.path, &status) != 0 && errno == ENOENT
     }
 
     private func read() async throws -> Memory {
