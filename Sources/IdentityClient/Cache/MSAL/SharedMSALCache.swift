@@ -1,6 +1,5 @@
 // Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
 
-import Glibc
 import OAuthWire
 import Synchronization
 
@@ -200,8 +199,7 @@ extension SharedMSALCache {
     }
 
     private var isAbsent: Bool {
-        var status = stat()
-        return unsafe lstat(store.file.path, &status) != 0 && errno == ENOENT
+        do { return try SystemCall.status(of: store.file.path, followingLinks: false) == nil } catch { return false }
     }
 
     private func read() async throws -> Memory {
