@@ -219,3 +219,143 @@ extension PublicClientApplication {
         return AsyncStream { await watch.next() }
     }
 }
+
+extension PublicClientApplication {
+    /// Returns the accounts that are signed in here, and those that the broker has besides.
+    ///
+    /// A broker that cannot be asked has none, unless the program requires it.
+    func withAccountsOfBroker(_ stored: [Account]) async throws -> [Account] {
+        let (use, clouds) = (configuration.broker, environment.clouds)
+        guard let broker = use.broker else { return stored }
+        let context = environment.context(nil)
+        let found: [Account]
+        do {
+            found = try await AuthenticationError.ofBroker(context) {
+                try await broker.accounts(for: configuration.clientID)
+            }
+        } catch let error as AuthenticationError where !use.isRequired {
+            context.logger.debug(
+                "The identity broker's accounts could not be listed",
+                metadata: ["identity.error": "\(error.shortDescription)"]
+            )
+            return stored
+        }
+        var accounts = stored
+        for account in found where clouds.contain(scope: "entra|" + account.key.cloud) {
+            let account = account.at(clouds.authority(of: account).environment)
+            if !accounts.contains(where: { $0.key == account.key }) { accounts.append(account) }
+        }
+        return accounts.sorted { ($0.username ?? "", $0.id.rawValue) < ($1.username ?? "", $1.id.rawValue) }
+    }
+}
+
+extension Account {
+    /// The same account under the name of the cloud that the library uses.
+    fileprivate func at(_ environment: String) -> Account {
+        Account(
+            id: id,
+            environment: environment,
+            username: username,
+            homeAccountID: homeAccountID,
+            tenantProfiles: tenantProfiles
+        )
+    }
+}
+
+extension PublicClientApplication {
+    /// Signs an account out: first on this computer, as ``remove(_:)`` does, then, as `parameters` ask, at the provider.
+    ///
+    /// Once the account is removed, no failure brings it back or throws: the result describes the outcome of each part.
+    /// Each request takes at most the configuration's request time-out, and the browser at most
+    /// `SignOutParameters/timeout`. If the task is cancelled after the removal, the call ends at once. Tokens are still
+    /// revoked as long as the process lives, but the browser is not opened.
+    ///
+    /// ```swift
+    /// var parameters = SignOutParameters()
+    /// parameters.revokesTokens = true
+    /// parameters.endsBrowserSession = true
+    /// let result = try await app.signOut(account, parameters: parameters)
+    /// ```
+    ///
+    /// - Throws: `AuthenticationError.configuration` when a parameter is not acceptable, and `.cache` when the account
+    ///   could not be removed; then the provider is not asked. If only records of the group's other programs or of
+    ///   other B2C policies could not be read or removed, `.cache` is thrown after everything else is done.
+    ///   `CancellationError`.
+    /// - SeeAlso: [RFC 7009](https://www.rfc-editor.org/rfc/rfc7009),
+    ///   [RP-Initiated Logout](https://openid.net/specs/openid-connect-rpinitiated-1_0.html)
+    @discardableResult
+    public func signOut(
+        _ account: Account,
+        parameters: SignOutParameters = SignOutParameters()
+    ) async throws -> SignOutResult {
+        let flow = SignOutFlow(environment: environment, context: environment.context(parameters.correlationID))
+        return try await flow.run(account, parameters)
+    }
+}
+
+extension PublicClientApplication {
+    /// Returns the claims that the provider's UserInfo endpoint has about an account.
+    ///
+    /// Each call asks the provider; nothing is cached or stored. Entra ID's ID token already has every claim of its
+    /// endpoint. The access token comes from the cache or a refresh, and is renewed once if the endpoint refuses it. The
+    /// answer is JSON, or a JWT with a signature like an ID token's, and is used only if it is about the person of the ID
+    /// token (`sub`). It has at most 1 MiB, and each request takes at most the configuration's request time-out.
+    ///
+    /// ```swift
+    /// let claims = try await app.userInfo(for: account)
+    /// show(claims.name ?? account.displayName)
+    /// ```
+    ///
+    /// - Parameters:
+    ///   - account: The account, from a result or from `allAccounts()`.
+    ///   - scopes: The scopes of the access token that is sent. `nil`, the default, means a token in the cache that was
+    ///     granted `openid`, otherwise a token without an API's scope.
+    ///   - authority: Another authority of the same kind and cloud, such as a tenant or a B2C policy; `nil` means the
+    ///     configured authority.
+    /// - Throws: The errors of ``acquireTokenSilently(_:)``; `.subjectMismatch` when the answer is about another person;
+    ///   `.invalidResponse` and its second levels when it is not believed or cannot be read, among them
+    ///   `.unexpectedRedirect`, `.responseTooLarge` and `.untrustedAuthority`; `.unsupported` when the provider publishes no
+    ///   endpoint or encrypts the answer; `.interactionRequired` when the endpoint refuses a new token or demands more of
+    ///   the sign-in; `CancellationError`.
+    /// - SeeAlso: [OpenID Connect Core §5.3](https://openid.net/specs/openid-connect-core-1_0.html#UserInfo)
+    public func userInfo(
+        for account: Account,
+        scopes: Set<Scope>? = nil,
+        authority: Authority? = nil
+    ) async throws -> IdentityClaims {
+        try await UserInfoFlow(refresher: refresher, context: environment.context(nil))
+            .run(account, scopes: scopes, authority: authority)
+    }
+}
+
+extension PublicClientApplication {
+    /// Returns what the provider says about an account's access token: whether it is still good, and what for.
+    ///
+    /// The token is the one that ``acquireTokenSilently(scopes:account:)`` would give, from the cache or a refresh. It is not
+    /// renewed if the provider calls it inactive: acquire another one with `SilentParameters.forcesRefresh`. Each call asks
+    /// the provider, and nothing is stored.
+    ///
+    /// RFC 7662 §2.1 demands that the provider authorizes the caller, so many providers answer only clients with a secret,
+    /// or only APIs. The ID token and ``AuthenticationResult/scopes`` need no such request.
+    ///
+    /// ```swift
+    /// let told = try await app.introspectToken(of: account, scopes: ["api.read"])
+    /// ```
+    ///
+    /// - Parameters:
+    ///   - account: The account, from a result or from `allAccounts()`.
+    ///   - scopes: The scopes of the access token.
+    ///   - authority: Another authority of the same kind and cloud, such as a tenant; `nil` means the configured authority.
+    /// - Throws: The errors of ``acquireTokenSilently(_:)``; `.unsupported` when the provider publishes no endpoint;
+    ///   `.clientNotRegistered` when it does not tell this client; `.invalidResponse` and its second levels when the answer
+    ///   cannot be read, among them `.untrustedAuthority`; `CancellationError`.
+    /// - SeeAlso: [RFC 7662](https://www.rfc-editor.org/rfc/rfc7662)
+    public func introspectToken(
+        of account: Account,
+        scopes: Set<Scope>,
+        authority: Authority? = nil
+    ) async throws -> TokenIntrospection {
+        try await IntrospectionFlow(refresher: refresher, context: environment.context(nil))
+            .run(account, scopes: scopes, authority: authority)
+    }
+}

@@ -1,6 +1,7 @@
 // Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
 
 public import FoundationEssentials
+package import Logging
 
 /// The reason why no token was acquired, and the next step.
 ///
@@ -96,5 +97,207 @@ extension AuthenticationError: CustomStringConvertible {
         if let suberror = serverError?.suberror { text += "/\(suberror)" }
         if let correlationID { text += "; correlation \(correlationID.uuidString.lowercased())" }
         return text + "; \(timestamp.utcText)]"
+    }
+}
+
+extension AuthenticationError {
+    /// The reason for an error, in two levels: `interaction_required` and `interaction_required.consent`.
+    ///
+    /// A program acts on the first level, which has nine values. A first-level pattern matches all of its second
+    /// levels. Later versions may add second levels.
+    ///
+    /// ```swift
+    /// do {
+    ///     result = try await app.acquireTokenSilently(scopes: scopes, account: account)
+    /// } catch AuthenticationError.Code.interactionRequired {
+    ///     result = try await app.acquireTokenInteractively(.init(scopes: scopes, account: account))
+    /// }
+    /// ```
+    public struct Code: RawRepresentable, Hashable, Sendable, CustomStringConvertible {
+        /// The code as text: the first level, or both joined by a dot.
+        public let rawValue: String
+
+        /// Creates a code from its text.
+        public init(rawValue: String) {
+            self.rawValue = rawValue
+        }
+
+        /// The first level, which decides how a program reacts.
+        public var primary: Code {
+            guard let dot = rawValue.utf8.firstIndex(of: UInt8(ascii: ".")) else { return self }
+            return Code(rawValue: String(rawValue[..<dot]))
+        }
+
+        /// The code as text.
+        public var description: String { rawValue }
+
+        /// Returns whether `code` equals `pattern` or is one of its second levels.
+        public static func ~= (pattern: Code, code: Code) -> Bool {
+            pattern == code || pattern == code.primary
+        }
+
+        /// Returns whether `error` is an ``AuthenticationError`` whose code matches `pattern`.
+        public static func ~= (pattern: Code, error: any Error) -> Bool {
+            guard let error = error as? AuthenticationError else { return false }
+            return pattern ~= error.code
+        }
+    }
+}
+
+extension AuthenticationError {
+    /// The first level of an error's code, which decides how a program reacts.
+    ///
+    /// ```swift
+    /// } catch let error as AuthenticationError {
+    ///     switch error.family {
+    ///     case .interactionRequired, .interactionUnavailable: showSignInButton()
+    ///     case .userCancelled: break
+    ///     default: show(error.message)
+    ///     }
+    /// }
+    /// ```
+    public enum Family: String, Hashable, Sendable, CaseIterable {
+        /// A person is needed: call `acquireTokenInteractively` with the same scopes.
+        case interactionRequired = "interaction_required"
+        /// The person, the program or the time-out ended the sign-in.
+        case userCancelled = "user_cancelled"
+        /// The sign-in could not be shown: offer another way.
+        case interactionUnavailable = "interaction_unavailable"
+        /// The person is signed in, but none of the requested scopes was granted.
+        case scopesDeclined = "scopes_declined"
+        /// The server cannot answer now: try again later.
+        case serverUnavailable = "server_unavailable"
+        /// The server could not be reached. The person stays signed in.
+        case network
+        /// The token cache cannot be used now. The person stays signed in.
+        case cache
+        /// The server's answer failed a check.
+        case invalidResponse = "invalid_response"
+        /// The program, its registration or the provider's policy must be changed. A program's own codes with another
+        /// first level also belong to this family.
+        case configuration
+    }
+
+    /// The family of ``code``.
+    public var family: Family { code.family }
+}
+
+extension AuthenticationError.Code {
+    /// The family of the code: its first level.
+    public var family: AuthenticationError.Family {
+        AuthenticationError.Family(rawValue: primary.rawValue) ?? .configuration
+    }
+}
+
+// The families, repeated on the error itself so that `catch AuthenticationError.interactionRequired` works.
+extension AuthenticationError {
+    /// A person is needed: call `acquireTokenInteractively` with the same scopes.
+    public static var interactionRequired: Code { .interactionRequired }
+    /// The sign-in was ended before it was finished.
+    public static var userCancelled: Code { .userCancelled }
+    /// The sign-in could not be shown to the person.
+    public static var interactionUnavailable: Code { .interactionUnavailable }
+    /// No requested scope was granted; the person is signed in.
+    public static var scopesDeclined: Code { .scopesDeclined }
+    /// The server cannot answer now: try again later.
+    public static var serverUnavailable: Code { .serverUnavailable }
+    /// The server could not be reached.
+    public static var network: Code { .network }
+    /// The token cache cannot be used now.
+    public static var cache: Code { .cache }
+    /// The server's answer failed a check.
+    public static var invalidResponse: Code { .invalidResponse }
+    /// The program, its registration or the provider's policy must be changed.
+    public static var configuration: Code { .configuration }
+}
+
+/// The authorization server's own words about a refusal.
+///
+/// The server's text is kept unchanged, except that control characters are removed and it is cut after 1,000
+/// characters.
+///
+/// ```swift
+/// if let server = error.serverError { logger.info("\(server.error), trace \(server.traceID ?? "none")") }
+/// ```
+/// - SeeAlso: [RFC 6749 §4.1.2.1](https://www.rfc-editor.org/rfc/rfc6749#section-4.1.2.1) and
+///   [§5.2](https://www.rfc-editor.org/rfc/rfc6749#section-5.2)
+public struct ServerError: Hashable, Sendable {
+    /// `error`, for example `invalid_grant`; `http_400` and the like if the server sent none.
+    public var error: String
+
+    /// `error_description`: for a developer, not for the person.
+    public var errorDescription: String?
+
+    /// `error_uri`: a page about the error.
+    public var errorURI: String?
+
+    /// `suberror`: Microsoft's second level, for example `bad_token`.
+    public var suberror: String?
+
+    /// `error_codes`: Microsoft's numbers, for example 65001.
+    public var errorCodes: [Int]
+
+    /// `trace_id`: identifies the request in Microsoft's logs.
+    public var traceID: String?
+
+    /// `correlation_id` as the server saw it.
+    public var correlationID: String?
+
+    /// `timestamp`: the server's time of the error, in the server's format.
+    public var timestamp: String?
+
+    /// The HTTP status, if the answer came over HTTP.
+    public var httpStatus: Int?
+
+    /// Creates a server error, for a program's tests.
+    public init(
+        error: String,
+        errorDescription: String? = nil,
+        errorURI: String? = nil,
+        suberror: String? = nil,
+        errorCodes: [Int] = [],
+        traceID: String? = nil,
+        correlationID: String? = nil,
+        timestamp: String? = nil,
+        httpStatus: Int? = nil
+    ) {
+        self.error = error
+        self.errorDescription = errorDescription
+        self.errorURI = errorURI
+        self.suberror = suberror
+        self.errorCodes = errorCodes
+        self.traceID = traceID
+        self.correlationID = correlationID
+        self.timestamp = timestamp
+        self.httpStatus = httpStatus
+    }
+}
+
+/// The correlation identifier and the logger of one acquisition.
+package struct RequestContext: Sendable {
+    /// The request's name on both sides.
+    package let correlationID: UUID
+    package let logger: Logger
+
+    package init(correlationID: UUID?, logger: Logger?) {
+        self.correlationID = correlationID ?? UUID()
+        var logger = logger ?? Logger.current
+        logger[metadataKey: "identity.correlation_id"] = "\(self.correlationID.uuidString.lowercased())"
+        self.logger = logger
+    }
+}
+
+extension AuthenticationError {
+    /// Whether the provider could not be reached, or could not answer for now.
+    ///
+    /// An untrusted certificate is none: another computer may be answering in the provider's place.
+    var isOutage: Bool {
+        switch code {
+        case .tlsFailed: false
+        // The library's own, after the same answer five times; or the provider's, about this program.
+        case .requestLoop: (underlyingError as? AuthenticationError)?.isOutage ?? false
+        case .network, .serverUnavailable: true
+        default: false
+        }
     }
 }

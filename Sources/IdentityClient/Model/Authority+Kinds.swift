@@ -114,3 +114,233 @@ extension Account.ID {
         return String(rawValue[rawValue.utf8.index(after: dot)...])
     }
 }
+
+// Values that follow from the address alone, without a request.
+extension Authority {
+    /// The canonical address, as error texts and logs show it.
+    package var url: String {
+        switch kind {
+        case .entra(let base, let tenant): "\(base.origin)/\(tenant)/"
+        case .b2c(let base, let tenant, let policy, .tfp): "\(base.origin)/tfp/\(tenant)/\(policy)/"
+        case .b2c(let base, let tenant, let policy, .path): "\(base.origin)/\(tenant)/\(policy)/"
+        case .b2c(let base, let tenant, _, .query(let spelled)): "\(base.origin)/\(tenant)/?p=\(spelled)"
+        case .externalID(let base, let tenant): "\(base.origin)/\(tenant)/"
+        case .adfs(let base): "\(base.origin)/adfs/"
+        case .openIDConnect(let issuer, _, _): issuer
+        case .oauth2(let endpoints): endpoints.token
+        }
+    }
+
+    /// The scheme, host and port of the authority.
+    package var base: WebAddress {
+        switch kind {
+        case .entra(let base, _), .b2c(let base, _, _, _), .externalID(let base, _), .adfs(let base): base
+        case .openIDConnect(let issuer, _, _): WebAddress(issuer) ?? WebAddress(host: "invalid")
+        case .oauth2(let endpoints): WebAddress(endpoints.token) ?? WebAddress(host: "invalid")
+        }
+    }
+
+    /// The host and port, which MSAL calls an account's environment.
+    package var environment: String { base.environment }
+
+    /// Whether the provider speaks Microsoft's extensions: `client_info`, correlation headers, tenants.
+    package var isMicrosoft: Bool {
+        switch kind {
+        case .entra, .b2c, .externalID, .adfs: true
+        case .openIDConnect, .oauth2: false
+        }
+    }
+
+    /// The tenant in the path; `nil` if there is none.
+    package var tenant: String? {
+        switch kind {
+        case .entra(_, let tenant), .b2c(_, let tenant, _, _), .externalID(_, let tenant): tenant
+        case .adfs, .openIDConnect, .oauth2: nil
+        }
+    }
+
+    /// The name of the set of credentials that belong together: the cloud, the B2C policy, the issuer. It is part of
+    /// every cache key.
+    package var partition: String {
+        switch kind {
+        case .entra(let base, _): "entra|" + Self.canonicalEnvironment(base)
+        case .b2c(let base, let tenant, let policy, _): "b2c|\(base.environment)|\(tenant)|\(policy)"
+        case .externalID(let base, let tenant): "externalid|\(base.environment)|\(tenant)"
+        case .adfs(let base): "adfs|\(base.environment)"
+        case .openIDConnect(let issuer, _, _): "oidc|" + issuer
+        case .oauth2(let endpoints): "oauth2|" + endpoints.token
+        }
+    }
+
+    /// The realm under which access tokens are stored if the ID token names no tenant.
+    package var realm: String {
+        switch kind {
+        case .entra(_, let tenant), .b2c(_, let tenant, _, _), .externalID(_, let tenant): tenant
+        case .adfs: "adfs"
+        case .openIDConnect(let issuer, _, _): WebAddress(issuer)?.segments.first ?? ""
+        case .oauth2: ""
+        }
+    }
+
+    /// The addresses at which the provider may publish its configuration, the likeliest first; empty for plain OAuth
+    /// 2.0.
+    ///
+    /// - SeeAlso: [RFC 8414 §3.1](https://www.rfc-editor.org/rfc/rfc8414#section-3.1)
+    package var configurationURLs: [String] {
+        switch kind {
+        case .entra, .externalID, .b2c(_, _, _, .path), .b2c(_, _, _, .tfp):
+            return [url + "v2.0/.well-known/openid-configuration"]
+        case .b2c(let base, let tenant, _, .query(let spelled)):
+            return ["\(base.origin)/\(tenant)/v2.0/.well-known/openid-configuration?p=\(spelled)"]
+        case .adfs:
+            return [url + ".well-known/openid-configuration"]
+        case .openIDConnect(let issuer, _, _):
+            guard let address = WebAddress(issuer) else { return [] }
+            let path = address.path.hasSuffix("/") ? String(address.path.dropLast()) : address.path
+            let query = address.query.map { "?" + $0 } ?? ""
+            return [
+                "\(address.origin)\(path)/.well-known/openid-configuration\(query)",
+                "\(address.origin)/.well-known/oauth-authorization-server\(path)\(query)",
+            ]
+        case .oauth2:
+            return []
+        }
+    }
+
+    /// Returns the same authority with another tenant; unchanged if it has no tenant to replace.
+    package func replacingTenant(with tenant: String) -> Authority {
+        guard case .entra(let base, _) = kind else { return self }
+        return Authority(kind: .entra(base, tenant: tenant))
+    }
+
+    private static func canonicalEnvironment(_ base: WebAddress) -> String {
+        base.port == nil ? CloudInstances.canonical(base.host) : base.environment
+    }
+}
+
+extension Authority {
+    /// The scope within which accounts are listed together: the partition without the B2C policy.
+    var accountScope: String { Self.accountScope(ofPartition: partition) }
+
+    static func accountScope(ofPartition partition: String) -> String {
+        guard partition.hasPrefix("b2c|"), let end = partition.lastIndex(of: "|") else { return partition }
+        return String(partition[..<end])
+    }
+}
+
+extension Authority {
+    /// Creates the authority that `url` denotes, recognized by its form: Entra ID, B2C, External ID or AD FS.
+    ///
+    /// An OpenID Connect issuer has no recognizable form: use
+    /// ``openIDConnect(issuer:issuerPolicy:deviceAuthorization:revocation:idTokenAlgorithms:)``. A B2C policy on a
+    /// custom domain is recognized if its name begins with `b2c_`; for other policies, use
+    /// ``b2c(host:tenant:policy:)``.
+    ///
+    /// Any other address with a path is taken for Entra ID. If its host belongs to no known cloud and is not in
+    /// ``ClientConfiguration/knownHosts``, the first call that needs the provider throws `.untrustedAuthority`.
+    /// - Throws: `AuthenticationError.configuration` when the address has none of these forms.
+    public init(url: String) throws {
+        let address = try Self.address(url)
+        let base = WebAddress(scheme: address.scheme, host: address.host, port: address.port, path: "")
+        let segments = try address.segments.map { try Self.segment($0, "path") }
+        let first = segments.first?.lowercased()
+
+        if CloudInstances.isCIAM(address.host) {
+            let label = address.host.prefix { $0 != "." }
+            kind = .externalID(base, tenant: first ?? "\(label).onmicrosoft.com")
+        } else if first == "adfs" {
+            kind = .adfs(base)
+        } else if first == "tfp" {
+            guard segments.count >= 3 else { throw Self.unrecognised }
+            kind = .b2c(base, tenant: segments[1].lowercased(), policy: segments[2].lowercased(), form: .tfp)
+        } else if let first, let policy = try Self.policy(in: address.query) {
+            kind = .b2c(base, tenant: first, policy: policy.lowercased(), form: .query(policy))
+        } else if let first, segments.count >= 2, Self.isB2CPath(address.host, segments) {
+            kind = .b2c(base, tenant: first, policy: segments[1].lowercased(), form: .path)
+        } else if let first, !CloudInstances.isB2C(address.host) {
+            kind = .entra(base, tenant: first)
+        } else {
+            throw Self.unrecognised
+        }
+    }
+
+    private static func isB2CPath(_ host: String, _ segments: [String]) -> Bool {
+        CloudInstances.isB2C(host) || (segments.count == 2 && segments[1].lowercased().hasPrefix("b2c_"))
+    }
+
+    /// Returns the value of `p`. The percent escapes that occur in B2C policies stay as they are.
+    private static func policy(in query: String?) throws -> String? {
+        guard let item = query?.split(separator: "&").first(where: { $0.hasPrefix("p=") }) else { return nil }
+        let policy = String(item.dropFirst(2))
+        guard !policy.isEmpty else { return nil }
+        _ = try segment(policy.filter { $0 != "%" }, "policy")
+        return policy
+    }
+
+    private static var unrecognised: AuthenticationError {
+        AuthenticationError(
+            .invalidArgument,
+            "The authority's form is none of Entra ID, B2C, External ID or AD FS; name an OpenID Connect provider by its issuer."
+        )
+    }
+}
+
+extension Authority {
+    /// Facts about an OpenID Connect provider that the program states because the provider publishes them wrongly or
+    /// not at all.
+    ///
+    /// Most authorities have `nil` here. It is a class, because every call copies its authority.
+    package final class Unpublished: Hashable, Sendable {
+        let deviceAuthorization: String?
+        let revocation: String?
+        let idTokenAlgorithms: [String]?
+
+        /// - Returns: `nil` if no fact is given.
+        /// - Throws: `.invalidArgument` if the list of algorithms is empty or contains an algorithm that the library
+        ///   does not verify.
+        init?(deviceAuthorization: String?, revocation: String?, idTokenAlgorithms: [String]?) throws {
+            if let idTokenAlgorithms {
+                let isVerified = idTokenAlgorithms.allSatisfy { SignatureAlgorithm(name: $0) != nil }
+                guard isVerified, !idTokenAlgorithms.isEmpty else {
+                    throw AuthenticationError(
+                        .invalidArgument,
+                        """
+                        The algorithms for ID tokens are one or more of \
+                        \(SignatureAlgorithm.allCases.map(\.rawValue).joined(separator: ", ")).
+                        """
+                    )
+                }
+            } else if deviceAuthorization == nil, revocation == nil {
+                return nil
+            }
+            self.deviceAuthorization = deviceAuthorization
+            self.revocation = revocation
+            self.idTokenAlgorithms = idTokenAlgorithms
+        }
+
+        package static func == (first: Unpublished, second: Unpublished) -> Bool {
+            first === second
+                || first.deviceAuthorization == second.deviceAuthorization && first.revocation == second.revocation
+                    && first.idTokenAlgorithms == second.idTokenAlgorithms
+        }
+
+        package func hash(into hasher: inout Hasher) {
+            hasher.combine(deviceAuthorization)
+            hasher.combine(revocation)
+            hasher.combine(idTokenAlgorithms)
+        }
+    }
+
+    private var unpublished: Unpublished? {
+        if case .openIDConnect(_, _, let unpublished) = kind { unpublished } else { nil }
+    }
+
+    /// The endpoint at which a device asks for a code, as the program states it.
+    var deviceAuthorization: String? { unpublished?.deviceAuthorization }
+
+    /// The endpoint at which tokens are revoked, as the program states it.
+    var revocation: String? { unpublished?.revocation }
+
+    /// The algorithms that may sign ID tokens, as the program states them.
+    var idTokenAlgorithms: [String]? { unpublished?.idTokenAlgorithms }
+}

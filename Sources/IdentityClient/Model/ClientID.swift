@@ -24,3 +24,47 @@ public struct ClientID: RawRepresentable, Hashable, Sendable, ExpressibleByStrin
     /// The identifier.
     public var description: String { rawValue }
 }
+
+/// A value that some authorization servers, for example Google's, call a secret but give to installed programs.
+///
+/// Everyone who has the program also has this value, so it proves nothing. PKCE protects the sign-in, with or without
+/// it. Register the program without a secret if the server lets you. The value's descriptions never show it.
+///
+/// It goes to the server with every request except the browser's: by HTTP Basic if the server publishes
+/// `client_secret_basic` and no `client_secret_post`, otherwise in the form. If the server lets each client register
+/// one of the two, as Authelia does, register `client_secret_post`.
+///
+/// An empty secret is for servers that want HTTP Basic of clients without a secret, with an empty password, as Reddit's. It
+/// goes to any server in this way.
+///
+/// ```swift
+/// configuration.clientSecret = ClientSecret(rawValue: secretOfTheDesktopClient)
+/// ```
+///
+/// - SeeAlso: [RFC 8252 §8.5](https://www.rfc-editor.org/rfc/rfc8252#section-8.5),
+///   [RFC 6749 §2.3.1](https://www.rfc-editor.org/rfc/rfc6749#section-2.3.1)
+public struct ClientSecret: RawRepresentable, Hashable, Sendable, ExpressibleByStringLiteral {
+    /// The text as the server gave it. Never log it.
+    public let rawValue: String
+
+    /// Wraps a secret. Creating the application object checks it.
+    public init(rawValue: String) {
+        self.rawValue = rawValue
+    }
+
+    /// Wraps a secret. Creating the application object checks it.
+    public init(stringLiteral value: String) {
+        rawValue = value
+    }
+}
+
+extension ClientSecret: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
+    /// A fixed text that does not reveal the secret.
+    public var description: String { "ClientSecret(redacted)" }
+
+    /// The same as ``description``.
+    public var debugDescription: String { description }
+
+    /// An empty mirror, so that `dump` reveals nothing.
+    public var customMirror: Mirror { Mirror(self, children: []) }
+}

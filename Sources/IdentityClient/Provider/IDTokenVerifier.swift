@@ -1,7 +1,7 @@
 // Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
 
 import Logging
-import OAuthWire
+package import OAuthWire
 
 /// Verifies an ID token: signature, then claims.
 struct IDTokenVerifier: Sendable {
@@ -163,5 +163,198 @@ struct IDTokenVerifier: Sendable {
         case .keyMismatch: IDTokenExpectation.refused("its key is for another algorithm (kid, alg)")
         case .badSignature: IDTokenExpectation.refused("its signature is wrong")
         }
+    }
+}
+
+/// The expected claims of an ID token. The signature is checked separately.
+///
+/// - SeeAlso: [OpenID Connect Core §3.1.3.7](https://openid.net/specs/openid-connect-core-1_0.html#IDTokenValidation) and
+///   [§12.2](https://openid.net/specs/openid-connect-core-1_0.html#RefreshTokenResponse) for refreshes
+package struct IDTokenExpectation: Sendable {
+    package var authority: Authority
+    package var publishedIssuer: String?
+    package var clientID: String
+    /// The nonce that was sent; `nil` for a refresh (``GrantValidation`` compares it with the earlier nonce).
+    package var nonce: String?
+    package var accessToken: String?
+    /// The maximum seconds since the authentication, if requested.
+    package var maxAge: Int?
+    /// The accepted values of `acr`, if it is essential.
+    package var essentialACR: [String]?
+    /// The earlier token's subject, for a refresh.
+    package var subject: String?
+    /// The tolerance between the two clocks in seconds.
+    package var skew: Int64 = 300
+    /// Whether expiry and beginning are checked. Not for a refresh: its answer is certainly fresh, and a refusal
+    /// because of a wrong clock would lose the rotated refresh token and the sign-in.
+    package var checksTimes = true
+
+    package init(authority: Authority, publishedIssuer: String?, clientID: String) {
+        self.authority = authority
+        self.publishedIssuer = publishedIssuer
+        self.clientID = clientID
+    }
+
+    /// Checks the claims.
+    ///
+    /// - Throws: `AuthenticationError.Code.invalidIDToken` with the wrong claim.
+    package func check(_ claims: IDTokenClaims, algorithm: SignatureAlgorithm, at now: Int64) throws {
+        guard authority.accepts(tokenIssuer: claims.issuer, tenantID: claims.tid, published: publishedIssuer) else {
+            throw Self.refused("it was issued by another issuer (iss)")
+        }
+        try checkAudience(claims)
+        guard claims.issuedAt != nil else { throw Self.refused("it does not say when it was issued (iat)") }
+        if checksTimes { try checkTimes(claims, at: now) }
+        if let nonce {
+            guard let answered = claims.nonce, constantTimeEquals(answered, nonce) else {
+                throw Self.refused("it answers another request (nonce)")
+            }
+        }
+        if let expected = self.subject, !WireText.areSame(expected, claims.subject) {
+            throw Self.refused("it is about another person than before (sub)")
+        }
+        if let essentialACR, !claims.hasACR(in: essentialACR) {
+            throw Self.refused("the person did not authenticate in the way that was demanded (acr)")
+        }
+        if let accessToken, !claims.atHashMatches(accessToken: accessToken, algorithm: algorithm) {
+            throw Self.refused("it belongs to another access token (at_hash)")
+        }
+    }
+
+    /// Deviation: Zitadel also names its project and the project's other clients, Dex the clients of a shared token,
+    /// and Keycloak the audiences of its mappers. OpenID Connect Core §3.1.3.7 requires refusing untrusted audiences;
+    /// they are accepted if the token was issued to this client (`azp`).
+    private func checkAudience(_ claims: IDTokenClaims) throws {
+        let isOurs = { (text: String) in WireText.areSame(text, clientID) }
+        guard claims.audience.contains(where: isOurs), claims.azp.map(isOurs) ?? true else {
+            throw Self.refused("it is meant for another client (aud, azp)")
+        }
+        guard claims.audience.allSatisfy(isOurs) || claims.azp != nil else {
+            throw Self.refused(
+                "it is meant for several audiences, and does not say that it was issued to this client (aud, azp)"
+            )
+        }
+    }
+
+    private func checkTimes(_ claims: IDTokenClaims, at now: Int64) throws {
+        guard claims.expiration > now - skew else {
+            let age = now - claims.expiration
+            throw Self.refused("it expired \(age) s ago (exp); if it is new, this computer's clock is ahead")
+        }
+        for time in [claims.issuedAt, claims.notBefore].compactMap(\.self) where time > now + skew {
+            throw Self.refused(
+                "it begins in \(time - now) s (iat, nbf): this computer's clock may be behind the server's"
+            )
+        }
+        if let maxAge {
+            guard let authenticated = claims.authTime, authenticated >= now - Int64(maxAge) - skew else {
+                throw Self.refused("the person authenticated longer ago than was asked for (auth_time)")
+            }
+        }
+    }
+
+    static func refused(_ reason: String) -> AuthenticationError {
+        AuthenticationError(.invalidIDToken, "The ID token is not believed: \(reason).")
+    }
+}
+
+// Rules for the issuer in an authority's configuration and in its ID tokens.
+extension Authority {
+    /// Whether this authority may publish this `issuer`.
+    ///
+    /// - SeeAlso: [OpenID Connect Discovery §4.3](https://openid.net/specs/openid-connect-discovery-1_0.html#ProviderConfigurationValidation),
+    ///   [RFC 8414 §3.3](https://www.rfc-editor.org/rfc/rfc8414#section-3.3)
+    package func accepts(publishedIssuer issuer: String) -> Bool {
+        switch kind {
+        case .openIDConnect(let configured, .exact, _):
+            return WireText.areSame(issuer, configured)
+        case .openIDConnect(_, .sameHost, _):
+            return WebAddress(issuer)?.origin == base.origin
+        case .openIDConnect(_, .allowed(let issuers), _):
+            return issuers.contains { WireText.areSame($0, issuer) }
+        case .entra(_, let tenant):
+            // Deviation: Entra publishes a template, `https://…/{tenantid}/v2.0`, for several tenants at once.
+            guard let address = WebAddress(Self.fillingTemplate(issuer, tenant: tenant)) else { return false }
+            return isSameCloud(address) && address.segments.count == 2 && address.segments[1] == "v2.0"
+        case .externalID(_, let tenant):
+            guard let address = WebAddress(issuer) else { return false }
+            return address.origin == base.origin || Self.isExternalID(issuer: address, of: tenant)
+        case .b2c, .adfs:
+            return WebAddress(issuer)?.origin == base.origin
+        case .oauth2:
+            return false
+        }
+    }
+
+    /// Whether an ID token with this `iss` and `tid` comes from this authority.
+    ///
+    /// - Parameter published: The issuer of the authority's configuration, if known.
+    package func accepts(tokenIssuer issuer: String, tenantID: String?, published: String?) -> Bool {
+        switch kind {
+        case .entra(_, let tenant):
+            guard let tenantID, !tenantID.isEmpty, let address = WebAddress(issuer), isSameCloud(address),
+                WireText.areSame(address.path, "/\(tenantID)/v2.0"), address.query == nil
+            else { return false }
+            return switch tenant {
+            case "common", "organizations": true
+            case "consumers": tenantID == CloudInstances.consumersTenantID
+            case _ where Self.isGUID(tenant): tenant == tenantID.lowercased()
+            default: Self.tenant(inPublished: published).map { $0 == tenantID.lowercased() } ?? true
+            }
+        case .b2c, .externalID, .adfs:
+            // Without a published issuer (only the templates are known), the host decides.
+            return published.map { WireText.areSame($0, issuer) } ?? accepts(publishedIssuer: issuer)
+        case .openIDConnect:
+            return published.map { WireText.areSame($0, issuer) } ?? false
+        case .oauth2:
+            return false
+        }
+    }
+
+    /// Whether an endpoint in the configuration is allowed.
+    package func accepts(endpoint: String) -> Bool {
+        guard let address = WebAddress(endpoint) else { return false }
+        guard address.scheme == "https" || base.scheme == "http" else { return false }
+        if case .entra = kind { return isSameCloud(address) }
+        return true
+    }
+
+    /// Whether the UserInfo endpoint in the configuration may get an access token.
+    ///
+    /// Deviation: Entra ID's is at Microsoft Graph, on another host than its other endpoints.
+    package func accepts(userInfoEndpoint endpoint: String) -> Bool {
+        if accepts(endpoint: endpoint) { return true }
+        guard case .entra = kind, let address = WebAddress(endpoint), address.scheme == "https" else { return false }
+        return address.port == nil && CloudInstances.graphHosts.contains(address.host)
+    }
+
+    private func isSameCloud(_ address: WebAddress) -> Bool {
+        if address.origin == base.origin { return true }
+        return address.scheme == "https" && address.port == nil && base.port == nil
+            && CloudInstances.aliases(of: base.host).contains(address.host)
+    }
+
+    /// Deviation: External ID names `https://{tenant ID}.ciamlogin.com/{tenant ID}/v2.0`, also on a custom domain.
+    private static func isExternalID(issuer: WebAddress, of tenant: String) -> Bool {
+        guard issuer.scheme == "https", issuer.port == nil, issuer.query == nil, CloudInstances.isCIAM(issuer.host),
+            let issuing = issuer.segments.first?.lowercased(), issuer.segments.dropFirst() == ["v2.0"], isGUID(issuing)
+        else { return false }
+        return issuer.host.hasPrefix("\(issuing).") && (tenant == issuing || !isGUID(tenant))
+    }
+
+    /// The identifier of a tenant named by a domain, which Entra publishes in the issuer; `nil` if only address templates are known, or if the issuer is a template.
+    private static func tenant(inPublished issuer: String?) -> String? {
+        guard let issuer, !issuer.utf8.contains(UInt8(ascii: "{")) else { return nil }
+        return WebAddress(issuer)?.segments.first?.lowercased()
+    }
+
+    static func fillingTemplate(_ text: String, tenant: String) -> String {
+        guard text.utf8.contains(UInt8(ascii: "{")) else { return text }
+        return text.replacing("{tenantid}", with: tenant).replacing("{tenant}", with: tenant)
+    }
+
+    static func isGUID(_ text: String) -> Bool {
+        let groups = text.split(separator: "-", omittingEmptySubsequences: false)
+        return groups.map(\.utf8.count) == [8, 4, 4, 4, 12] && groups.allSatisfy { $0.allSatisfy(\.isHexDigit) }
     }
 }

@@ -1,6 +1,7 @@
 // Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
 
-import OAuthWire
+package import FoundationEssentials
+package import OAuthWire
 
 /// The mapping of a server's refusal to an error for the program.
 ///
@@ -215,4 +216,23 @@ extension AuthenticationError {
 
     /// Whether the provider says that a family's refresh token is not for this client (``RefreshExchange``).
     var isOfAnotherFamily: Bool { code == .noTokensFound && serverError?.suberror == "client_mismatch" }
+}
+
+extension AuthenticationError {
+    /// Returns the error for a refusal that a broker passes on from Entra ID.
+    ///
+    /// - Parameter isSilent: Whether no person was asked.
+    package static func refusedThroughBroker(
+        _ words: ErrorResponse,
+        isSilent: Bool,
+        correlationID: UUID
+    ) -> AuthenticationError {
+        OAuthErrorMapping.error(
+            words,
+            status: nil,
+            grant: isSilent ? .refreshToken : nil,
+            isThroughBroker: true,
+            context: RequestContext(correlationID: correlationID, logger: nil)
+        )
+    }
 }

@@ -1,6 +1,6 @@
 // Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
 
-import FoundationEssentials
+public import FoundationEssentials
 import Logging
 import OAuthWire
 
@@ -187,5 +187,181 @@ struct DevicePolling: Hashable, Sendable {
     private mutating func answered() {
         failures = 0
         retryAfter = .zero
+    }
+}
+
+/// The parameters of a sign-in on another device.
+///
+/// ```swift
+/// let parameters = DeviceCodeParameters(scopes: ["email"])
+/// let result = try await app.acquireTokenWithDeviceCode(parameters) { prompt in
+///     print("Open \(prompt.verificationURI) and enter \(prompt.userCode)")
+/// }
+/// ```
+public struct DeviceCodeParameters: Sendable {
+    /// The scopes of the requested token. `openid`, `profile` and `offline_access` are added if the kind of authority
+    /// supports them.
+    public var scopes: Set<Scope>
+
+    /// The account to sign in again. The sign-in of another person is refused.
+    public var account: Account?
+
+    /// Another authority of the same kind and cloud, such as another tenant; `nil` means the configured authority.
+    public var authority: Authority?
+
+    /// A claims request or claims challenge (JSON).
+    public var claims: String?
+
+    /// The way in which the token is shown to an API. ``AuthenticationScheme/bearer`` unless set.
+    public var scheme: AuthenticationScheme = .bearer
+
+    /// Additional parameters of the request for a code. A name that the library itself uses is refused.
+    public var extraParameters: [String: String] = [:]
+
+    /// The most time that the person has; `nil` means the provider's limit, usually 15 minutes.
+    public var timeout: Duration?
+
+    /// Whether a cache that cannot be written ends the sign-in before the person begins, with `.cache` or one of its
+    /// second levels. `false` unless set.
+    ///
+    /// If it is `false`, the sign-in goes on, its tokens live until the program ends, and
+    /// `AuthenticationResult/persistence` says so. The cache is checked in any case, so that a keyring is unlocked
+    /// beforehand.
+    public var requiresPersistence = false
+
+    /// The identifier of the requests in the provider's logs; `nil` means a new identifier.
+    public var correlationID: UUID?
+
+    /// Creates parameters that request `scopes`; everything else has a default.
+    public init(scopes: Set<Scope>) {
+        self.scopes = scopes
+    }
+}
+
+/// The instructions to show to a person who signs in on another device.
+///
+/// ```swift
+/// print("Open \(prompt.verificationURI) and enter \(prompt.userCode)")
+/// ```
+public struct DeviceCodePrompt: Hashable, Sendable {
+    /// The code that the person types there.
+    public let userCode: String
+
+    /// The address at which the person types the code: an `https` address, short enough to type. It may have a fragment
+    /// (`#/device`).
+    public let verificationURI: URL
+
+    /// The same address with the code in it, for a QR code or a link; `nil` if the provider gives none, as Entra ID
+    /// does not.
+    public let verificationURIComplete: URL?
+
+    /// One line of instructions: the provider's text, otherwise an English text.
+    public let message: String
+
+    /// The time at which the code expires, by this computer's clock.
+    public let expiresOn: Date
+
+    /// Creates a prompt, for a program's tests.
+    public init(
+        userCode: String,
+        verificationURI: URL,
+        verificationURIComplete: URL? = nil,
+        message: String? = nil,
+        expiresOn: Date
+    ) {
+        self.userCode = userCode
+        self.verificationURI = verificationURI
+        self.verificationURIComplete = verificationURIComplete
+        self.message =
+            message
+            ?? "To sign in, open \(verificationURI.absoluteString) on any device and enter the code \(userCode)."
+        self.expiresOn = expiresOn
+    }
+}
+
+/// The request for a code that a person types on another device.
+///
+/// If the provider publishes S256, only this program can redeem the code (PKCE).
+/// - SeeAlso: [RFC 8628 §3.1](https://www.rfc-editor.org/rfc/rfc8628#section-3.1)
+struct DeviceCodeRequest: Sendable {
+    let environment: FlowEnvironment
+    let context: RequestContext
+    let parameters: DeviceCodeParameters
+    let authority: Authority
+    let metadata: ProviderMetadata
+    let scopes: [String]
+    let claims: String?
+
+    /// Returns the code and, if the provider publishes S256, the proof that this program requested it.
+    ///
+    /// Deviation: RFC 8628 has no PKCE, but Keycloak requires it of clients that are configured so. Other providers
+    /// ignore unknown parameters (RFC 6749 §3.2), as they should; a provider that refuses is asked again without PKCE.
+    func requestCode() async throws -> (DeviceAuthorizationResponse, ProofKey?) {
+        if metadata.codeChallengeMethods?.contains("S256") == true {
+            let proofKey = ProofKey()
+            do {
+                return (try await code(provenBy: proofKey), proofKey)
+            } catch let error as AuthenticationError where error.serverError?.error == "invalid_request" {}
+        }
+        return (try await code(provenBy: nil), nil)
+    }
+
+    private func code(provenBy proofKey: ProofKey?) async throws -> DeviceAuthorizationResponse {
+        guard let endpoint = metadata.deviceAuthorizationEndpoint else {
+            throw AuthenticationError(
+                .unsupported,
+                """
+                The provider publishes no endpoint for a sign-in on another device (device_authorization_endpoint). Sign in \
+                with a browser or, if the provider has one all the same, name it with the authority.
+                """,
+                correlationID: context.correlationID
+            )
+        }
+        let form = DeviceAuthorizationRequestMessage.items(
+            clientID: environment.clientID,
+            scopes: scopes,
+            codeChallenge: proofKey?.challenge,
+            claims: claims,
+            extra: try ExtraItems.checked(parameters.extraParameters)
+        )
+        let (response, body) = try await environment.client.post(
+            form,
+            to: endpoint,
+            secretIn: metadata.clientSecretPlace,
+            context: context,
+            authority: authority
+        )
+        let now = environment.clock.unixSeconds
+        let json = try EndpointOutcome<JSONObject>(response, body, grant: .deviceCode, now: now, context: context)
+            .members(asking: scopes, beyond: parameters.scopes)
+        do {
+            return try DeviceAuthorizationResponse(json)
+        } catch {
+            throw unusable("\(error)")
+        }
+    }
+
+    /// Returns the instructions for the person.
+    func prompt(_ device: DeviceAuthorizationResponse, expiresOn: Date) throws -> DeviceCodePrompt {
+        // The address is shown to a person, who opens it.
+        guard WebAddress.isForPeople(device.verificationURI), let uri = URL(string: device.verificationURI) else {
+            throw unusable("verification_uri is not an https address")
+        }
+        let complete = device.verificationURIComplete.flatMap { WebAddress.isForPeople($0) ? URL(string: $0) : nil }
+        return DeviceCodePrompt(
+            userCode: device.userCode,
+            verificationURI: uri,
+            verificationURIComplete: complete,
+            message: device.message,
+            expiresOn: expiresOn
+        )
+    }
+
+    private func unusable(_ reason: String) -> AuthenticationError {
+        AuthenticationError(
+            .malformedResponse,
+            "The provider's answer to the request for a code cannot be used: \(reason).",
+            correlationID: context.correlationID
+        )
     }
 }

@@ -214,3 +214,121 @@ extension Descriptor {
         guard unsafe unlinkat(number, name, 0) == 0 else { throw SystemCallError("unlink", "\(path)/\(name)") }
     }
 }
+
+extension Descriptor {
+    /// Writes a new file and renames it to `name` in this directory, so that a reader finds the old or the new file,
+    /// complete. Whether the name survives a crash is left to the caller, who synchronizes the directory.
+    ///
+    /// - Parameters:
+    ///   - temporary: The name of the new file until then. It must not exist.
+    ///   - reserved: A file in this directory that is open with its space and becomes the new file; `nil` creates one.
+    ///   - stamp: The time that the new file gets. The kernel's time stamps have the resolution of a clock tick; a stamp
+    ///     of its own tells two writes within a tick apart.
+    ///   - mayReplace: Called last before the rename; an error leaves the old file.
+    /// - Returns: The status of the new file, and whether the file system stored the stamp as it is. Otherwise time must
+    ///   pass before the status tells later changes apart.
+    func replace(
+        _ name: String,
+        with bytes: [UInt8],
+        through temporary: String,
+        reserved: ReservedFile? = nil,
+        stamp: FileTime,
+        isDurable: Bool = true,
+        mayReplace: () throws -> Void = {}
+    ) throws -> (fingerprint: FileFingerprint, isSettled: Bool) {
+        if let reserved {
+            let temporary = reserved.name
+            return try put(bytes, in: reserved.file, temporary, as: name, stamp, isDurable, isLonger: true, mayReplace)
+        }
+        let file = try newFile(temporary)
+        return try put(bytes, in: file, temporary, as: name, stamp, isDurable, isLonger: false, mayReplace)
+    }
+
+    /// - Parameter isLonger: Whether the file has space for more than `bytes`, which is freed.
+    private func put(
+        _ bytes: [UInt8],
+        in file: borrowing Descriptor,
+        _ temporary: String,
+        as name: String,
+        _ stamp: FileTime,
+        _ isDurable: Bool,
+        isLonger: Bool,
+        _ mayReplace: () throws -> Void
+    ) throws -> (fingerprint: FileFingerprint, isSettled: Bool) {
+        do {
+            try file.write(bytes)
+            if isLonger { try file.truncate(to: bytes.count) }
+            try? file.stamp(stamp)  // If setting it fails, the status is not settled.
+            if isDurable { try file.synchronize() }
+            try mayReplace()
+            try rename(temporary, to: name)
+        } catch {
+            // The first failure is the one to tell. A file that was moved away with its directory keeps no secret.
+            if isLonger { try? file.truncate(to: 0) }
+            try? remove(temporary)
+            throw error
+        }
+        let fingerprint = try file.status().fingerprint
+        return (fingerprint, fingerprint.modified == stamp)
+    }
+}
+
+extension Descriptor {
+    /// Takes the file's lock, which the kernel frees when this descriptor or its process ends.
+    ///
+    /// - Parameter isShared: Whether other descriptors may have a shared lock at the same time.
+    /// - Returns: `false` if another descriptor has the lock.
+    func tryLock(isShared: Bool = false) throws(SystemCallError) -> Bool {
+        while flock(number, (isShared ? LOCK_SH : LOCK_EX) | LOCK_NB) != 0 {
+            if errno == EWOULDBLOCK { return false }
+            if errno != EINTR { throw SystemCallError("flock", path) }
+        }
+        return true
+    }
+
+    /// Frees the lock, also for a child process that was forked under the lock.
+    func unlock() {
+        _ = flock(number, LOCK_UN)
+    }
+
+    /// The file's length, or `nil` if the file has lost its name, so that newcomers use another file.
+    func namedLength() throws(SystemCallError) -> Int? {
+        var status = stat()
+        guard unsafe fstat(number, &status) == 0 else { throw SystemCallError("fstat", path) }
+        return status.st_nlink > 0 ? status.st_size : nil
+    }
+
+    /// Makes the file longer without storing anything in it.
+    func extend(to length: Int) throws(SystemCallError) {
+        try checkSizeLimit(length)
+        try truncate(to: length)
+    }
+
+    /// Sets the file's times of reading and writing.
+    func stamp(_ time: FileTime) throws(SystemCallError) {
+        let times = [time.timespec, time.timespec]
+        guard unsafe futimens(number, times) == 0 else { throw SystemCallError("futimens", path) }
+    }
+
+    /// The names in this directory, in no order, without `.` and `..`.
+    func names() throws(SystemCallError) -> [String] {
+        let copy = unsafe openat(number, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+        guard copy >= 0, let stream = unsafe fdopendir(copy) else {
+            let failure = SystemCallError("opendir", path)
+            if copy >= 0 { close(copy) }
+            throw failure
+        }
+        defer { unsafe closedir(stream) }
+        var names: [String] = []
+        while true {
+            errno = 0
+            guard let entry = unsafe readdir(stream) else { break }
+            let name = unsafe withUnsafePointer(to: &entry.pointee.d_name) { name in
+                unsafe String(cString: UnsafeRawPointer(name).assumingMemoryBound(to: CChar.self))
+            }
+            if name != ".", name != ".." { names.append(name) }
+        }
+        guard errno == 0 else { throw SystemCallError("readdir", path) }
+        return names
+    }
+}

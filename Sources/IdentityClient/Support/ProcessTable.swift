@@ -101,3 +101,37 @@ package enum ProcessTable {
         return count > 0 ? String(decoding: buffer[..<count], as: UTF8.self) : nil
     }
 }
+
+/// A process's identity, by which another process can tell whether it is still alive.
+package struct ProcessIdentity: Hashable, Sendable {
+    package var bootID: String
+    /// The namespace of the process's number, and that of its boot clock if it is not the system's own.
+    package var pidNamespace: String
+    package var pid: Int
+    /// Ticks since boot; distinguishes a process from a later process with the same number.
+    package var startTime: String
+
+    package init(bootID: String, pidNamespace: String, pid: Int, startTime: String) {
+        self.bootID = bootID
+        self.pidNamespace = pidNamespace
+        self.pid = pid
+        self.startTime = startTime
+    }
+
+    /// Whether process numbers and the boot clock mean the same for both processes.
+    package func sees(_ other: ProcessIdentity) -> Bool {
+        bootID == other.bootID && pidNamespace == other.pidNamespace && bootID != "unknown" && pidNamespace != "unknown"
+    }
+}
+
+/// The system's name of a process.
+package enum ProcessName {
+    /// The name of the program, at most 15 bytes; `nil` if the process is gone or hidden.
+    package static func of(_ process: UInt32) -> String? {
+        // The name is only for people: on any failure it is unknown.
+        guard let proc = try? Descriptor.directory("/proc"), let directory = try? proc.directory("\(process)"),
+            let bytes = try? directory.file("comm")?.read(atMost: 64)
+        else { return nil }
+        return String(decoding: bytes.prefix { $0 != UInt8(ascii: "\n") }, as: UTF8.self)
+    }
+}

@@ -43,3 +43,31 @@ extension WallClock {
         Int64(now.timeIntervalSince1970.rounded(.down))
     }
 }
+
+extension Date {
+    /// The time as ISO 8601 in UTC, to the second: `2026-11-21T12:13:50Z`. Times outside the years 1600 to 9999, or not
+    /// a number, become the nearest of them.
+    package var utcText: String {
+        let seconds = max(-11_676_096_000, min(253_402_300_799, timeIntervalSince1970.rounded(.down)))
+        return Date(timeIntervalSince1970: seconds).ISO8601Format()
+    }
+}
+
+/// Measures how long the computer has slept since the meter's creation.
+///
+/// On Linux, `ContinuousClock` runs while the computer is suspended (`CLOCK_BOOTTIME`), and `SuspendingClock` stops
+/// (`CLOCK_MONOTONIC`): their difference is the time asleep.
+struct SleepMeter: Sendable {
+    private let continuous = ContinuousClock.now
+    private let suspending = SuspendingClock.now
+
+    var timeAsleep: Duration {
+        (ContinuousClock.now - continuous) - (SuspendingClock.now - suspending)
+    }
+}
+
+extension Duration {
+    var milliseconds: Int64 {
+        components.seconds * 1000 + components.attoseconds / 1_000_000_000_000_000
+    }
+}

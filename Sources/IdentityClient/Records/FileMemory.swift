@@ -1,0 +1,187 @@
+// Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
+
+import Synchronization
+
+/// The recently read records and the fingerprints that prove their files unchanged. Bounded in bytes and in open files.
+struct FileMemory {
+    /// A record as it was read. It never changes, so a hit copies one reference.
+    final class Entry: Sendable {
+        let path: String
+        let record: CacheRecord
+        let fingerprint: FileFingerprint
+        /// Whether an equal fingerprint proves that the content is still the same.
+        let isSettled: Bool
+        /// The file, if it is kept open.
+        let held: HeldFile?
+
+        init(
+            path: String,
+            record: CacheRecord,
+            fingerprint: FileFingerprint,
+            isSettled: Bool,
+            held: HeldFile? = nil
+        ) {
+            self.path = path
+            self.record = record
+            self.fingerprint = fingerprint
+            self.isSettled = isSettled
+            self.held = held
+        }
+
+        fileprivate func holding(_ file: HeldFile?) -> Entry {
+            Entry(path: path, record: record, fingerprint: fingerprint, isSettled: isSettled, held: file)
+        }
+
+        fileprivate var cost: Int { record.bytes.count + path.utf8.count + 256 }
+    }
+
+    /// An entry's place. The lock that guards the memory guards it too.
+    private final class Slot {
+        let key: CacheKey
+        var entry: Entry
+        var lastUse: UInt64
+
+        init(_ entry: Entry, for key: CacheKey, lastUse: UInt64) {
+            self.key = key
+            self.entry = entry
+            self.lastUse = lastUse
+        }
+    }
+
+    /// The most files that are kept open: a program works with few accounts at a time, and it needs its descriptors
+    /// itself.
+    static let heldLimit = 16
+
+    /// The bytes that entries may take.
+    let limit: Int
+    private(set) var cost = 0
+    private var slots: [CacheKey: Slot] = [:]
+    /// The last requested record: most programs request the same record again and again, and comparing is faster than
+    /// hashing.
+    private var latest: Slot?
+    private var held: [(slot: Slot, file: HeldFile)] = []
+    private var uses: UInt64 = 0
+
+    init(limit: Int) {
+        self.limit = limit
+    }
+
+    /// The number of files that are open now.
+    var heldCount: Int { held.count }
+
+    /// - Parameter counts: Whether this is a use. A sweep of all records does not count as a use of any record.
+    mutating func entry(for key: CacheKey, counts: Bool = true) -> Entry? {
+        if !counts { return slots[key]?.entry }
+        guard let slot = slot(for: key) else { return nil }
+        uses &+= 1
+        slot.lastUse = uses
+        return slot.entry
+    }
+
+    private mutating func slot(for key: CacheKey) -> Slot? {
+        if let latest, latest.key == key { return latest }
+        guard let slot = slots[key] else { return nil }
+        latest = slot
+        return slot
+    }
+
+    /// - Parameter makesRoom: Whether other records are dropped to make room. A record that a sweep has read drops no
+    ///   other record: a sweep of more records than there is room for would drop them all, including those in use, and
+    ///   the next sweep would find none either.
+    /// - Returns: The previously remembered record.
+    @discardableResult
+    mutating func remember(_ entry: Entry, for key: CacheKey, makesRoom: Bool = true) -> Entry? {
+        let old = forget(key)
+        guard makesRoom || cost + entry.cost <= limit else { return old }
+        uses &+= 1
+        slots[key] = Slot(entry, for: key, lastUse: uses)
+        cost += entry.cost
+        if cost > limit { makeRoom() }
+        return old
+    }
+
+    /// - Returns: The forgotten record.
+    @discardableResult
+    mutating func forget(_ key: CacheKey) -> Entry? {
+        guard let slot = slots.removeValue(forKey: key) else { return nil }
+        if latest === slot { latest = nil }
+        if slot.entry.held != nil { held.removeAll { $0.slot === slot } }
+        cost -= slot.entry.cost
+        return slot.entry
+    }
+
+    /// Drops the least recently used records until a quarter of the memory is free, so that this is seldom needed.
+    private mutating func makeRoom() {
+        for slot in slots.values.sorted(by: { $0.lastUse < $1.lastUse }) {
+            if cost <= limit / 4 * 3 { return }
+            forget(slot.key)
+        }
+    }
+}
+
+// Open files.
+extension FileMemory {
+    /// Returns whether another file may be kept open: there is room, or an open file is idle.
+    func mayHold(at now: CoarseTime) -> Bool {
+        held.count < Self.heldLimit || held.contains { $0.file.isIdle(at: now) }
+    }
+
+    /// Keeps `file` open with `entry`, if `entry` is still the remembered record.
+    mutating func hold(_ file: HeldFile, with entry: Entry, for key: CacheKey, at now: CoarseTime) {
+        guard let slot = slots[key], slot.entry === entry else { return }
+        if held.count >= Self.heldLimit {
+            guard let idle = held.firstIndex(where: { $0.file.isIdle(at: now) }) else { return }
+            let other = held.remove(at: idle).slot
+            other.entry = other.entry.holding(nil)
+        }
+        slot.entry = entry.holding(file)
+        held.append((slot, file))
+    }
+}
+
+/// A record's file, kept open: asking it whether it changed takes a third of the time of looking up its path.
+///
+/// Replacing or removing the file takes its only name away, writing to it changes its times, and its inode is not
+/// reused while it is open. The open file cannot tell whether its path leads elsewhere, because a directory was moved
+/// away or another file system was mounted over it. So its answers are trusted for a second; then the path is looked
+/// up.
+final class HeldFile: Sendable {
+    private let file: Descriptor
+    private let fingerprint: FileFingerprint
+    /// The time at which the path last led to this file.
+    private let found: Atomic<Int64>
+
+    /// Opens the file that `path` led to at `now`; returns `nil` if the path leads to another file by now or the file
+    /// cannot be opened.
+    init?(_ path: String, _ fingerprint: FileFingerprint, foundAt now: CoarseTime) {
+        guard let file = try? Descriptor.unread(path) else { return nil }  // then its path is asked, as before
+        self.file = file
+        self.fingerprint = fingerprint
+        found = Atomic(now.nanoseconds)
+        guard isUnchanged else { return nil }
+    }
+
+    /// Whether the file is as it was when it was read, and still has a name. Costs one system call.
+    var isUnchanged: Bool {
+        file.isUnchanged(since: fingerprint)
+    }
+
+    /// Returns whether the path led to this file less than a second ago.
+    func isSure(at now: CoarseTime) -> Bool {
+        age(at: now) < 1_000_000_000
+    }
+
+    /// Returns whether the file was not requested lately.
+    func isIdle(at now: CoarseTime) -> Bool {
+        age(at: now) > 10_000_000_000
+    }
+
+    /// Records that the path led to this file at `now`.
+    func wasFound(at now: CoarseTime) {
+        found.store(now.nanoseconds, ordering: .relaxed)
+    }
+
+    private func age(at now: CoarseTime) -> Int64 {
+        now.nanoseconds - found.load(ordering: .relaxed)
+    }
+}

@@ -1,0 +1,292 @@
+// Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
+
+import CCurl
+import Synchronization
+
+// The lock of a lease is that of its own file, so that no other file is left over. The file gets its name when it is
+// locked, and every later lease is another file: a lock on a file that lost its name means nothing.
+extension FileTokenCache: LeaseLocking {
+    package func lockLease(
+        over expected: CacheRecord?,
+        with lease: @escaping @Sendable (_ isLocked: Bool) -> CacheRecord,
+        for key: CacheKey
+    ) async throws -> StoredLease? {
+        try await write(key) { try $0.lockLease(over: expected, with: lease) }
+    }
+
+    package func isLeaseLocked(_ lease: CacheRecord, for key: CacheKey) async throws -> Bool? {
+        try await readers.reading { try self.findLock(of: lease, for: key) }
+    }
+
+    private func findLock(of lease: CacheRecord, for key: CacheKey) throws -> Bool? {
+        let name = try FileCacheName.record(key)
+        guard let directory = try SecureDirectory.open(self.directory(), key.group.name),
+            let file = try directory.file(name)
+        else { return false }
+        try SecureFile.check(file.status(), path: file.path)
+        guard file.hasLocksOfThisKernel else { return nil }
+        guard try file.read(atMost: lease.bytes.count + 1) == lease.bytes else { return false }
+        // Shared, so that two processes that look at once do not see each other.
+        return try !file.tryLock(isShared: true)
+    }
+}
+
+extension FileWrite {
+    func lockLease(over expected: CacheRecord?, with lease: (_ isLocked: Bool) -> CacheRecord) throws -> StoredLease? {
+        guard try cache.readRecord(for: key, named: name, in: directory) == expected else { return nil }
+        let temporary = FileCacheName.temporary(FileCacheName.stripe(name))
+        let file = try directory.newFile(temporary)
+        let record: CacheRecord
+        let isLocked: Bool
+        do {
+            // A file system without locks has leases without locks.
+            isLocked = file.hasLocksOfThisKernel && (try? file.tryLock()) ?? false
+            record = lease(isLocked)
+            try file.write(record.bytes)
+            try directory.rename(temporary, to: name)
+        } catch {
+            try? directory.remove(temporary)  // The first failure is the one to tell.
+            throw error
+        }
+        cache.forget(key)
+        // After taking a lease, the caller reads the credential. On NFS an open file, and so its `fstat`, may be up to a
+        // minute out of date: open it anew.
+        cache.forget(key.credential)
+        return StoredLease(record, lock: isLocked ? LeaseLock(file) : nil)
+    }
+}
+
+extension Descriptor {
+    /// The file systems that no other kernel shares: ext2 to ext4, XFS, Btrfs, F2FS, ZFS, bcachefs, tmpfs, and overlays of
+    /// these.
+    ///
+    /// - SeeAlso: [statfs(2)](https://man7.org/linux/man-pages/man2/statfs.2.html)
+    private static let localKinds: Set<UInt32> = [
+        0xef53, 0x5846_5342, 0x9123_683e, 0xf2f5_2010, 0x2fc1_2fc1, 0xca45_1a4e, 0x0102_1994, 0x794c_7630,
+    ]
+
+    /// Whether every process that can open this file sees its locks. A network file system may keep the locks of each
+    /// machine apart, and a FUSE file system those of each mount.
+    var hasLocksOfThisKernel: Bool {
+        Self.localKinds.contains(ccurl_file_system_kind(number))
+    }
+}
+
+/// The right to write the records of one stripe, until the value goes out of scope or its process ends.
+struct FileLock: ~Copyable {
+    private let file: Descriptor
+
+    private init(_ file: consuming Descriptor) {
+        self.file = file
+    }
+
+    deinit {
+        file.unlock()
+    }
+
+    /// Takes the lock of `stripe` in `directory`; returns `nil` if another process has it.
+    /// - Throws: `.cachePermissions` when the owner, mode or kind of the lock file is wrong.
+    static func take(_ stripe: Int, in directory: borrowing Descriptor) throws -> FileLock? {
+        let name = FileCacheName.lock(stripe)
+        let file = try directory.lockFile(name)
+        let status = try file.status()
+        try SecureFile.checkLock(status, path: file.path)
+        guard try file.tryLock() else { return nil }
+        // Another process may have removed the file before it was locked: then the lock is another file by now.
+        guard let named = try directory.status(of: name), named.fingerprint.inode == status.fingerprint.inode else {
+            return nil
+        }
+        return FileLock(file)
+    }
+
+    /// Makes the number of the lock file odd, for the processes that watch it. The number is already odd if a process
+    /// died before ``endChange()``.
+    func beginChange() throws {
+        guard let number = try file.namedLength() else {
+            throw AuthenticationError(.cacheBusy, "\(file.path) was removed while it was in use. Try again.")
+        }
+        if number.isMultiple(of: 2) { try file.extend(to: number + 1) }
+    }
+
+    /// Makes the number even again.
+    func endChange() throws {
+        guard let number = try file.namedLength(), !number.isMultiple(of: 2) else { return }
+        try file.extend(to: number + 1)
+    }
+
+    /// Removes the files that dead writers left under this lock. Looks at most every ten minutes.
+    ///
+    /// Files of these names are created only under the lock. One that waits for its write has a lock of its own, as
+    /// long as its writer lives.
+    func clearStaleFiles(of stripe: Int, in directory: borrowing Descriptor, now: FileTime) throws {
+        let age = try file.status().fingerprint.modified.duration(to: now)
+        guard age > .seconds(600) || age < .zero else { return }
+        try file.stamp(now)
+        for name in try directory.names() where FileCacheName.isTemporary(name, stripe: stripe) {
+            guard let status = try directory.status(of: name),
+                status.fingerprint.modified.duration(to: now) > .seconds(60),
+                let file = try directory.file(name), try file.tryLock()
+            else { continue }
+            try directory.remove(name)
+        }
+    }
+}
+
+extension FileLock {
+    /// Returns the process that holds the lock at `path`, or `nil` if the kernel does not show it.
+    static func holder(of path: String) -> Int32? {
+        // Only a message depends on this: if anything fails, the holder is unknown.
+        guard let status = try? SystemCall.status(of: path, followingLinks: false),
+            let proc = try? Descriptor.directory("/proc"),
+            let table = try? proc.file("locks")?.read(atMost: 256 << 10)
+        else { return nil }
+        return holder(ofInode: status.fingerprint.inode, in: String(decoding: table, as: UTF8.self))
+    }
+
+    /// Finds the holder in a table such as the kernel's: `1: FLOCK  ADVISORY  WRITE 4711 fe:00:16220613 0 EOF`.
+    static func holder(ofInode inode: UInt64, in table: String) -> Int32? {
+        for line in table.split(separator: "\n") {
+            let words = line.split(separator: " ")
+            guard words.count > 5, words[1] == "FLOCK", words[5].split(separator: ":").last == "\(inode)",
+                let process = Int32(words[4]), process > 0
+            else { continue }
+            return process
+        }
+        return nil
+    }
+}
+
+/// Locks between the processes of one user, for storage that has no compare-and-replace of its own.
+///
+/// The locks are files in the user's runtime directory, sixteen for a group. The length of each file is a number that
+/// grows with every change made under its lock: a process that remembers the number learns with one `fstat` that
+/// nothing changed. A ``ChangeCounter`` reads the number.
+package final class SharedLocks: Sendable {
+    private struct Stripe: Hashable {
+        let group: CacheGroup
+        let number: Int
+    }
+
+    private let directory: String
+    private let timeout: Duration
+    private let pause: Duration
+    private let queue = QueueExecutor("identity-client.shared-locks", width: 4)
+    private let counters = Mutex<[Stripe: ChangeCounter]>([:])
+
+    /// - Parameters:
+    ///   - directory: The directory of the lock files.
+    ///   - timeout: The longest wait for a lock that another process holds.
+    ///   - pause: The longest pause between two attempts.
+    package init(directory: String, timeout: Duration, pause: Duration = .milliseconds(10)) {
+        self.directory = directory
+        self.timeout = timeout
+        self.pause = pause
+    }
+
+    /// Takes the lock that guards `key`. Waits for it without blocking a thread.
+    /// - Throws: `.cacheBusy` after the time-out, `.cachePermissions`, `.cache`, `CancellationError`.
+    package func take(for key: CacheKey) async throws -> HeldLock {
+        try await take(Stripe(group: key.group, number: try Self.stripe(of: key)))
+    }
+
+    private func take(_ stripe: Stripe) async throws -> HeldLock {
+        let root = directory
+        var wait = LockWait(timeout: timeout, maximumPause: pause)
+        while true {
+            if let lock = try await queue.doing({ try Self.tryTake(stripe, in: root) }) { return lock }
+            try await wait.again(for: "\(root)/\(stripe.group.name)/\(FileCacheName.lock(stripe.number))")
+        }
+    }
+
+    /// Takes all locks of `group`, so that no other process changes anything in it.
+    /// - Throws: The errors of ``take(for:)``; then no lock is held.
+    package func takeAll(in group: CacheGroup) async throws -> [HeldLock] {
+        var locks: [HeldLock] = []
+        for number in 0..<FileCacheName.stripes {
+            // If an attempt fails, the locks taken so far end with the array.
+            locks.append(try await take(Stripe(group: group, number: number)))
+        }
+        return locks
+    }
+
+    /// Returns the counter of the changes under the lock of `key`; its file is opened by the first call.
+    package func counter(for key: CacheKey) async throws -> ChangeCounter {
+        try await counter(Stripe(group: key.group, number: try Self.stripe(of: key)))
+    }
+
+    private func counter(_ stripe: Stripe) async throws -> ChangeCounter {
+        if let counter = counters.withLock({ $0[stripe] }), counter.isCurrent { return counter }
+        let root = directory
+        let counter = try await queue.doing { try Self.openCounter(stripe, in: root) }
+        counters.withLock { $0[stripe] = counter }
+        return counter
+    }
+
+    /// Returns the counters of all changes in `group`, with their current numbers: the basis for remembering a complete
+    /// listing.
+    package func counts(in group: CacheGroup) async throws -> ChangeCounts {
+        var counts: [(ChangeCounter, Int?)] = []
+        for number in 0..<FileCacheName.stripes {
+            let counter = try await counter(Stripe(group: group, number: number))
+            counts.append((counter, counter.value))
+        }
+        return ChangeCounts(counts)
+    }
+
+    static func stripe(of key: CacheKey) throws -> Int {
+        FileCacheName.stripe(try FileCacheName.record(key))
+    }
+
+    private static func tryTake(_ stripe: Stripe, in root: String) throws -> HeldLock? {
+        let directory = try open(stripe.group, in: root)
+        guard let lock = try FileLock.take(stripe.number, in: directory) else { return nil }
+        return HeldLock(lock)
+    }
+
+    private static func openCounter(_ stripe: Stripe, in root: String) throws -> ChangeCounter {
+        let directory = try open(stripe.group, in: root)
+        let file = try directory.lockFile(FileCacheName.lock(stripe.number))
+        let status = try file.status()
+        try SecureFile.checkLock(status, path: file.path)
+        return ChangeCounter(file)
+    }
+
+    private static func open(_ group: CacheGroup, in root: String) throws -> Descriptor {
+        for _ in 0..<5 {
+            if let directory = try SecureDirectory.open(root, group.name) { return directory }
+            try SecureDirectory.create(root, group.name)
+        }
+        throw AuthenticationError(.cache, "\(root) is being removed again and again while it is in use.")
+    }
+}
+
+/// A lock of ``SharedLocks``, held until ``end()``.
+package final class HeldLock: Sendable {
+    private let lock: Mutex<FileLock?>
+
+    init(_ lock: consuming FileLock) {
+        self.lock = Mutex(lock)
+    }
+
+    /// Announces a change. Until ``endChange()``, no process remembers a record or trusts what it remembers. If this
+    /// process dies, the next process that makes a change ends this change.
+    /// - Throws: `.cache`, `.cacheBusy`, `.cachePermissions`; then nothing may be changed.
+    package func beginChange() throws {
+        do {
+            try lock.withLock { try $0?.beginChange() }
+        } catch {
+            throw AuthenticationError.fromFileCache(error)
+        }
+    }
+
+    /// Announces that no change is under way any more, neither this lock's own nor that of a process that died.
+    package func endChange() {
+        // While the number stays odd, nothing is remembered: that costs only time.
+        lock.withLock { try? $0?.endChange() }
+    }
+
+    /// Releases the lock.
+    package func end() {
+        lock.withLock { $0 = nil }
+    }
+}

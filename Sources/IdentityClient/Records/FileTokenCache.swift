@@ -1,0 +1,365 @@
+// Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
+
+import Synchronization
+
+/// A cache that keeps credentials in files that only their user may read, one file per record, safe between processes.
+///
+/// The directory and the files are created for the user alone, whatever the umask. A link, another user's file or a
+/// file open to others is refused with `.cachePermissions`, which names the file and the remedy. Tokens are not
+/// encrypted: every program or backup that may read the user's files may read them.
+///
+/// A lookup of an unchanged file costs one `fstat` or `lstat` on the caller's thread and nothing else. A lookup of a
+/// missing file costs at most four calls, so the directory belongs on a local disk. All other file system calls run on
+/// queues of this object, never on the cooperative pool; a cancelled task does not wait for a read that hangs. The
+/// files of up to sixteen records that are looked up repeatedly stay open. The next lookup sees every change to a file.
+/// If the directory is moved away or mounted over, lookups notice it within a second.
+///
+/// A write is complete or has no effect, and is on the disk when `replace` returns. A reader takes no lock. A writer
+/// waits up to five seconds for another process, then throws `.cacheBusy`; a cancelled task stops waiting.
+///
+/// ```swift
+/// let configuration = PublicClientApplication.Configuration(
+///     clientID: clientID,
+///     authority: authority,
+///     cache: FileTokenCache()
+/// )
+/// ```
+public final class FileTokenCache: TokenCache, CorruptRecordKeeping {
+    /// The directory of the groups' directories; `nil` if it is the default and was not needed yet.
+    private let root: Mutex<String?>
+    let lockTimeout: Duration
+    let memory: Mutex<FileMemory>
+    let now: @Sendable () -> CoarseTime
+    let hints = FileHints()
+    /// The files of the next writes.
+    let reservedFiles = ReservedFiles<CacheKey>()
+    let readers = QueueExecutor("identity-client.file-cache.read", width: 4)
+    /// One queue for each lock: within this object, calls that need the same lock run one after the other.
+    let writers = (0..<FileCacheName.stripes).map { QueueExecutor("identity-client.file-cache.write-\($0)") }
+
+    /// Creates a cache for a directory. Nothing is read or created before the first use.
+    ///
+    /// - Parameter directory: The directory for the records. A relative path begins at the current working directory.
+    ///   The default is `$XDG_STATE_HOME/swift-identity-client`, or, if that variable is not set,
+    ///   `~/.local/state/swift-identity-client`. In a Flatpak and in a strict snap, the default is the program's place
+    ///   for persistent data.
+    public convenience init(directory: String? = nil) {
+        self.init(directory: directory, lockTimeout: .seconds(5))
+    }
+
+    /// Creates a cache with custom limits, for tests.
+    init(
+        directory: String?,
+        lockTimeout: Duration,
+        memoryLimit: Int = 8 << 20,
+        now: @escaping @Sendable () -> CoarseTime = { SystemCall.coarseTime }
+    ) {
+        root = Mutex(directory.map { FilePath.absolute($0, in: SystemCall.workingDirectory ?? "/") })
+        self.lockTimeout = lockTimeout
+        self.now = now
+        memory = Mutex(FileMemory(limit: memoryLimit))
+    }
+
+    /// Returns the directory that contains the groups' directories.
+    /// - Throws: `.cache` when the user has no home directory.
+    package func directory() throws -> String {
+        try root.withLock { root in
+            let path = try root ?? StateDirectory.path()
+            root = path
+            return path
+        }
+    }
+
+    /// Returns the record under `key`, or `nil`.
+    ///
+    /// - Throws: `.cachePermissions` when the owner, mode or kind of a file or directory is wrong, `.cache` when the
+    ///   record cannot be read.
+    public func record(for key: CacheKey) async throws -> CacheRecord? {
+        if let record = unchangedRecordToHold(for: key) { return record }
+        return try await lookedUpRecord(for: key)
+    }
+
+    /// Looks up a record that is not in memory. It is a function of its own so that a hit sets up nothing for it.
+    @inline(never)
+    private func lookedUpRecord(for key: CacheKey) async throws -> CacheRecord? {
+        // Opening the file reports every problem.
+        if (try? isAbsent(key)) == true { return nil }
+        return try await readers.reading { try self.readRecord(for: key) }
+    }
+
+    /// Stores `new` under `key` if the stored record is still `expected`: one atomic write, synced unless it is a
+    /// lease.
+    ///
+    /// - Returns: Whether the record was replaced.
+    /// - Throws: `.cacheBusy` when another process holds the lock for five seconds, `.cacheFull` when there is no room,
+    ///   `.cachePermissions` when the owner, mode or kind of a file or directory is wrong, `.cache` for another system
+    ///   failure, `.invalidArgument` for a record above 1 MiB, `CancellationError`.
+    public func replace(
+        _ expected: CacheRecord?,
+        with new: CacheRecord?,
+        for key: CacheKey
+    ) async throws -> Bool {
+        // A record that does not exist can be neither changed nor removed, and neither creates a directory.
+        let valueWithoutDirectory: Bool? = expected != nil ? false : new == nil ? true : nil
+        return try await write(key, valueWithoutDirectory: valueWithoutDirectory) {
+            try $0.replace(expected, with: new)
+        }
+    }
+
+    /// Returns all records of one kind in `group`, in one sweep of its directory.
+    ///
+    /// - Throws: The errors of ``record(for:)``.
+    public func records(of kind: CacheKey.Kind, in group: CacheGroup) async throws -> [CacheKey: CacheRecord] {
+        try await readers.reading { try self.readRecords(of: kind, in: group) }
+    }
+
+    /// Writes a file as long as a usual record, under a lock and next to the records, and removes it. The file is not
+    /// synced.
+    ///
+    /// The directory is created if it does not exist. If the process dies, the file is removed like that of an
+    /// interrupted write.
+    /// - Throws: The errors of ``replace(_:with:for:)``.
+    public func checkWritable(in group: CacheGroup) async throws {
+        try await write(CacheKey(group: group, kind: .lease, name: "check")) { try $0.check() }
+    }
+
+    /// Opens the file of the next write and takes its space, under the record's lock, which is given back at once. The
+    /// next write fills that file, so that a reservation costs no further sync.
+    ///
+    /// If the process dies, the file is removed like that of an interrupted write.
+    /// - Throws: The errors of ``replace(_:with:for:)``. `.cacheFull` also means that the process may not make a file of
+    ///   that size (`ulimit -f`).
+    public func reserve(_ bytes: Int, for key: CacheKey) async throws -> (any TokenCacheReservation)? {
+        let file = try await write(key) { try $0.reserve(bytes) }
+        let writer = writers[FileCacheName.stripe(try FileCacheName.record(key))]
+        return reservedFiles.keep(file, for: key, removingOn: writer)
+    }
+
+    /// Renames the file of `record` to `<its name>.corrupt-<seconds since 1970>`.
+    ///
+    /// - Returns: The path of the renamed file.
+    package func setAside(_ key: CacheKey, record: CacheRecord) async throws -> String? {
+        try await write(key) { try $0.setAside(record) }
+    }
+}
+
+extension QueueExecutor {
+    /// Runs `work` on the queue unless the task is cancelled, and converts its errors to a cache's errors.
+    func doing<Value: Sendable>(_ work: @escaping @Sendable () throws -> Value) async throws -> Value {
+        try Task.checkCancellation()
+        do {
+            return try await run(work)
+        } catch {
+            throw AuthenticationError.fromFileCache(error)
+        }
+    }
+
+    /// Runs `work` that changes nothing: a task that is cancelled meanwhile does not wait for a disk that hangs.
+    func reading<Value: Sendable>(_ work: @escaping @Sendable () throws -> Value) async throws -> Value {
+        try Task.checkCancellation()
+        do {
+            return try await runUnlessCancelled(work)
+        } catch {
+            throw AuthenticationError.fromFileCache(error)
+        }
+    }
+}
+
+extension FileTokenCache {
+    /// Returns the record as it was last read, if its file is still the same. The only system call is `fstat` of the
+    /// open file, or `lstat` of its path. It does not count as a use of the record.
+    func unchangedRecord(for key: CacheKey) -> CacheRecord? {
+        unchangedEntry(for: key, at: now(), counts: false)?.record
+    }
+
+    /// Returns the same as ``unchangedRecord(for:)`` and keeps the file open for the next call.
+    func unchangedRecordToHold(for key: CacheKey) -> CacheRecord? {
+        let now = now()
+        guard let entry = unchangedEntry(for: key, at: now) else { return nil }
+        if entry.held == nil { hold(entry, for: key, at: now) }
+        return entry.record
+    }
+
+    private func unchangedEntry(for key: CacheKey, at now: CoarseTime, counts: Bool = true) -> FileMemory.Entry? {
+        guard let entry = memory.withLock({ $0.entry(for: key, counts: counts) }), entry.isSettled else { return nil }
+        if let held = entry.held, held.isSure(at: now) { return held.isUnchanged ? entry : nil }
+        guard SystemCall.fingerprint(of: entry.path) == entry.fingerprint else { return nil }
+        entry.held?.wasFound(at: now)
+        return entry
+    }
+
+    private func hold(_ entry: FileMemory.Entry, for key: CacheKey, at now: CoarseTime) {
+        // Within the clock tick in which it was written, a file could change once more and look the same.
+        guard memory.withLock({ $0.mayHold(at: now) }), entry.fingerprint.isSettled(at: SystemCall.now),
+            let file = HeldFile(entry.path, entry.fingerprint, foundAt: now)
+        else { return }
+        memory.withLock { $0.hold(file, with: entry, for: key, at: now) }
+    }
+
+    /// Returns whether there is certainly no record: its file does not exist, and owner, mode and kind of the
+    /// directories are right.
+    func isAbsent(_ key: CacheKey) throws -> Bool {
+        let root = try self.directory()
+        let directory = "\(root)/\(key.group.name)"
+        let file = try "\(directory)/\(FileCacheName.record(key))"
+        guard try SystemCall.status(of: file, followingLinks: false) == nil else { return false }
+        for path in [root, directory] {
+            guard let status = try SystemCall.status(of: path, followingLinks: false) else { return false }
+            try SecureFile.checkDirectory(status, path: path)
+        }
+        forget(key)
+        return true
+    }
+
+    func readRecord(for key: CacheKey) throws -> CacheRecord? {
+        let name = try FileCacheName.record(key)
+        guard let directory = try SecureDirectory.open(self.directory(), key.group.name) else {
+            forget(key)
+            return nil
+        }
+        return try readRecord(for: key, named: name, in: directory)
+    }
+
+    /// Reads a file, or returns the remembered record. If the bytes are equal, returns the same array as before.
+    ///
+    /// - Parameter isSweep: Whether all records are read. Then remembered records do not make room for the records
+    ///   read.
+    func readRecord(
+        for key: CacheKey,
+        named name: String,
+        in directory: borrowing Descriptor,
+        isSweep: Bool = false
+    ) throws -> CacheRecord? {
+        // Taken first: later changes must look newer than this.
+        let now = SystemCall.now
+        guard let file = try directory.file(name) else {
+            forget(key)
+            return nil
+        }
+        let status = try file.status()
+        try SecureFile.check(status, path: file.path)
+        let known = memory.withLock { $0.entry(for: key, counts: !isSweep) }
+        if let known, known.isSettled, known.fingerprint == status.fingerprint { return known.record }
+        let bytes = try file.read(atMost: Int(status.fingerprint.size))
+        let record = known.flatMap { $0.record.bytes == bytes ? $0.record : nil } ?? CacheRecord(bytes: bytes)
+        remember(
+            record,
+            for: key,
+            path: file.path,
+            fingerprint: status.fingerprint,
+            isSettled: status.fingerprint.isSettled(at: now),
+            isSweep: isSweep
+        )
+        return record
+    }
+
+    func readRecords(of kind: CacheKey.Kind, in group: CacheGroup) throws -> [CacheKey: CacheRecord] {
+        guard let directory = try SecureDirectory.open(self.directory(), group.name) else { return [:] }
+        var records: [CacheKey: CacheRecord] = [:]
+        for name in try directory.names() {
+            guard let key = FileCacheName.key(name, group: group), key.kind == kind else { continue }
+            if let record = try unchangedRecord(for: key)
+                ?? readRecord(for: key, named: name, in: directory, isSweep: true)
+            {
+                records[key] = record
+            }
+        }
+        return records
+    }
+
+    func remember(
+        _ record: CacheRecord,
+        for key: CacheKey,
+        path: String,
+        fingerprint: FileFingerprint,
+        isSettled: Bool,
+        isSweep: Bool = false
+    ) {
+        let entry = FileMemory.Entry(path: path, record: record, fingerprint: fingerprint, isSettled: isSettled)
+        // The old entry is released after the lock: closing a removed file may take as long as removing it.
+        _ = memory.withLock { $0.remember(entry, for: key, makesRoom: !isSweep) }
+    }
+
+    func forget(_ key: CacheKey) {
+        _ = memory.withLock { $0.forget(key) }
+    }
+}
+
+/// The names of the files in a group's directory of a ``FileTokenCache``. Files with other names are not the cache's.
+enum FileCacheName {
+    /// The number of locks in a group's directory.
+    static let stripes = 16
+
+    /// Returns the name of a record's file: `account-<name>.json`.
+    /// - Throws: `.invalidArgument` when the key cannot be part of a file name.
+    static func record(_ key: CacheKey) throws -> String {
+        guard isKind(key.kind.rawValue), isName(key.name), isGroup(key.group.name) else {
+            throw AuthenticationError(
+                .invalidArgument,
+                "A cache key needs a kind of the characters a-z, 0-9 and '_', and a name of at most 128 of the characters "
+                    + "A-Z, a-z, 0-9, '_' and '-'."
+            )
+        }
+        return "\(key.kind.rawValue)-\(key.name).json"
+    }
+
+    /// Returns the key of the record in `file`, or `nil` if it holds no record.
+    static func key(_ file: String, group: CacheGroup) -> CacheKey? {
+        let kind = String(file.prefix { $0 != "-" })
+        let name = String(file.dropFirst(kind.count + 1).dropLast(5))
+        guard isKind(kind), isName(name), file.hasSuffix(".json") else { return nil }
+        return CacheKey(group: group, kind: CacheKey.Kind(rawValue: kind), name: name)
+    }
+
+    /// Returns the number of the lock that guards the record in `file`: the same in every process and version (FNV-1a).
+    static func stripe(_ file: String) -> Int {
+        var hash: UInt64 = 0xcbf2_9ce4_8422_2325
+        for byte in file.utf8 { hash = (hash ^ UInt64(byte)) &* 0x100_0000_01b3 }
+        return Int(hash % UInt64(stripes))
+    }
+
+    /// Returns the name of a stripe's lock file. The file is never removed: removing a lock file splits the lock in
+    /// two.
+    static func lock(_ stripe: Int) -> String {
+        ".lock-\(stripe)"
+    }
+
+    /// Returns a new name for a file that is written under the lock of `stripe`.
+    static func temporary(_ stripe: Int) -> String {
+        temporaryPrefix(stripe) + String(UInt64.random(in: .min ... .max), radix: 16)
+    }
+
+    /// Returns whether `file` was being written under the lock of `stripe`.
+    static func isTemporary(_ file: String, stripe: Int) -> Bool {
+        file.hasPrefix(temporaryPrefix(stripe))
+    }
+
+    private static func temporaryPrefix(_ stripe: Int) -> String {
+        ".new-\(stripe)-"
+    }
+
+    private static func isKind(_ kind: String) -> Bool {
+        (1...32).contains(kind.utf8.count)
+            && kind.utf8.allSatisfy { isLower($0) || isDigit($0) || $0 == UInt8(ascii: "_") }
+    }
+
+    private static func isName(_ name: String) -> Bool {
+        (1...128).contains(name.utf8.count)
+            && name.utf8.allSatisfy {
+                isLower($0 | 0x20) || isDigit($0) || $0 == UInt8(ascii: "_") || $0 == UInt8(ascii: "-")
+            }
+    }
+
+    private static func isGroup(_ group: String) -> Bool {
+        (1...128).contains(group.utf8.count) && group.utf8.first != UInt8(ascii: ".")
+            && group.utf8.allSatisfy { (0x21...0x7e).contains($0) && $0 != UInt8(ascii: "/") }
+    }
+
+    private static func isLower(_ byte: UInt8) -> Bool {
+        (UInt8(ascii: "a")...UInt8(ascii: "z")).contains(byte)
+    }
+
+    private static func isDigit(_ byte: UInt8) -> Bool {
+        (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte)
+    }
+}

@@ -1,0 +1,278 @@
+// Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
+
+import LoopbackHTTP
+
+/// The page that the browser shows when it comes back from the provider.
+///
+/// ```swift
+/// await listener.answer(redirect, with: RedirectPage(outcome: .succeeded))
+/// ```
+public struct RedirectPage: Hashable, Sendable {
+    /// How the sign-in or sign-out ended.
+    ///
+    /// ```swift
+    /// let page = RedirectPage(outcome: error == nil ? .succeeded : .failed, message: error?.message)
+    /// ```
+    public enum Outcome: Hashable, Sendable {
+        /// The tokens were issued.
+        case succeeded
+        /// The session with the provider was ended.
+        case signedOut
+        /// It failed; the page says so.
+        case failed
+        /// Another redirect than the awaited one: a plain refusal, and the wait goes on.
+        case refused
+    }
+
+    /// How the sign-in or sign-out ended.
+    public var outcome: Outcome
+
+    /// One sentence of plain English for the person, or `nil` for the default. It is escaped, and cut after 1,000
+    /// characters. Where the page's ``Texts`` are in another language, it is shown below theirs.
+    public var message: String?
+
+    /// Creates a page.
+    public init(outcome: Outcome, message: String? = nil) {
+        self.outcome = outcome
+        self.message = message
+    }
+}
+
+extension RedirectPage {
+    /// The texts of the pages, in the person's language.
+    ///
+    /// All texts are plain text: escaped, and truncated after 1,000 characters. `{application}` stands for the
+    /// program's name. The direction of the page follows from its title.
+    ///
+    /// ```swift
+    /// var texts = try RedirectPage.Texts(language: "de")
+    /// texts.succeeded = .init(title: "Angemeldet", sentence: "Die Anmeldung ist abgeschlossen.")
+    /// texts.advice = "Sie können diesen Tab schließen und zu {application} zurückkehren."
+    /// ```
+    public struct Texts: Hashable, Sendable {
+        /// The title of a page, and the sentence below it.
+        ///
+        /// ```swift
+        /// texts.failed = .init(title: "Nicht angemeldet", sentence: "Die Anmeldung ist nicht gelungen.")
+        /// ```
+        public struct Statement: Hashable, Sendable {
+            /// The heading, which is also the tab's name.
+            public var title: String
+
+            /// One sentence.
+            public var sentence: String
+
+            /// Creates a title with its sentence.
+            public init(title: String, sentence: String) {
+                self.title = title
+                self.sentence = sentence
+            }
+        }
+
+        /// The language of all texts: the page's `lang`.
+        public let language: String
+
+        /// The tokens were issued.
+        public var succeeded = Statement(title: "Signed in", sentence: "The sign-in is complete.")
+
+        /// The session with the provider was ended.
+        public var signedOut = Statement(title: "Signed out", sentence: "The sign-out is complete.")
+
+        /// The sign-in failed. In English, the error's message replaces the sentence; in any other language the English
+        /// message is shown below the sentence, as details for support.
+        public var failed = Statement(title: "Not signed in", sentence: "The sign-in did not succeed.")
+
+        /// Replaces the failed page's sentence if the program gave up before the browser came back.
+        public var ended = "The application no longer waits for this sign-in. Please start again from there."
+
+        /// A request that is not the answer, an old page that is loaded again for example.
+        public var refused = Statement(
+            title: "Nothing to see here",
+            sentence: "The application does not wait for this sign-in."
+        )
+
+        /// Advice after a sign-in or sign-out, successful or not.
+        public var advice = "You can close this tab and return to {application}."
+
+        /// Advice after a refused request.
+        public var refusedAdvice = "If you were signing in, please start again from {application}."
+
+        /// The warning at the end of each page.
+        public var caution = "For your security, do not share this page or its address with anyone."
+
+        /// The library's own texts, which are English.
+        public init() {
+            language = "en"
+        }
+
+        /// Texts in another language, or different texts in English. Unset texts stay English: set them all.
+        ///
+        /// - Parameter language: A BCP 47 tag, for example `de` or `pt-BR`.
+        /// - Throws: `AuthenticationError(.invalidArgument, …)` if `language` is not a language tag.
+        /// - SeeAlso: [RFC 5646 §2.1](https://www.rfc-editor.org/rfc/rfc5646#section-2.1)
+        public init(language: String) throws {
+            guard Self.isTag(language) else {
+                throw AuthenticationError(
+                    .invalidArgument,
+                    "The language of the page's texts is not a tag such as de or pt-BR (BCP 47; not a locale's name)."
+                )
+            }
+            self.language = language
+        }
+
+        /// Whether the error's English message can replace a sentence.
+        var isEnglish: Bool {
+            language.split(separator: "-").first?.lowercased() == "en"
+        }
+
+        /// Letters first, then letters and digits, in parts of at most eight; the recommended maximum length (RFC 5646
+        /// §4.4.1).
+        private static func isTag(_ text: String) -> Bool {
+            let parts = text.utf8.split(separator: UInt8(ascii: "-"), omittingEmptySubsequences: false)
+            return text.utf8.count <= 35 && parts[0].count > 1 && parts[0].allSatisfy(isLetter)
+                && parts.allSatisfy { part in
+                    (1...8).contains(part.count) && part.allSatisfy { isLetter($0) || (0x30...0x39).contains($0) }
+                }
+        }
+
+        private static func isLetter(_ byte: UInt8) -> Bool {
+            (0x61...0x7A).contains(byte | 0x20)
+        }
+    }
+}
+
+/// The common parts of a receiver's pages: markup, texts and the program's name.
+struct RedirectPageTemplate: Sendable {
+    var texts = RedirectPage.Texts()
+    /// `nil` for "the application".
+    var applicationName: String?
+    /// Addresses of the program that the browser is sent to in place of a page.
+    var addresses: [RedirectPage.Outcome: String] = [:]
+
+    /// The browser loads, runs, frames, stores and reports nothing.
+    static let headers: LoopbackHeaders = [
+        "Content-Type": "text/html; charset=utf-8",
+        "Cache-Control": "no-store",
+        "Referrer-Policy": "no-referrer",
+        "X-Content-Type-Options": "nosniff",
+        "X-Frame-Options": "DENY",
+        "Content-Security-Policy":
+            "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
+    ]
+
+    func response(_ page: RedirectPage, status: Int) -> LoopbackResponse {
+        LoopbackResponse(
+            status: status,
+            headers: Self.headers,
+            body: .bytes(Array(html(page).utf8)),
+            closesConnection: true
+        )
+    }
+
+    /// The answer for a browser that comes back after the wait has ended.
+    func endedResponse() -> LoopbackResponse {
+        var template = self
+        template.texts.failed.sentence = texts.ended
+        return template.response(RedirectPage(outcome: .failed), status: 200)
+    }
+
+    func html(_ page: RedirectPage) -> String {
+        let (statement, advice, symbol, name) =
+            switch page.outcome {
+            case .succeeded: (texts.succeeded, texts.advice, "&#10003;", "good")
+            case .signedOut: (texts.signedOut, texts.advice, "&#10003;", "good")
+            case .failed: (texts.failed, texts.advice, "!", "bad")
+            case .refused: (texts.refused, texts.refusedAdvice, "?", "plain")
+            }
+        let message = page.message.map { Self.cut($0, at: 1000).escapedForHTML }
+        let sentence = filled(statement.sentence)
+        let paragraphs =
+            switch message {
+            case nil: "<p>\(sentence)</p>"
+            case let message? where texts.isEnglish: "<p>\(message)</p>"
+            // The library's messages are English on every page.
+            case let message?: "<p>\(sentence)</p>\n<p class=\"detail\" lang=\"en\" dir=\"auto\">\(message)</p>"
+            }
+        return """
+            <!DOCTYPE html>
+            <html lang="\(texts.language)">
+            <head>
+            <meta charset="utf-8">
+            <meta name="viewport" content="width=device-width, initial-scale=1">
+            <meta name="robots" content="noindex">
+            <title>\(filled(statement.title, isolatesName: false))</title>
+            <style>\(Self.style)</style>
+            </head>
+            <body>
+            <main dir="auto">
+            <div class="symbol \(name)" aria-hidden="true">\(symbol)</div>
+            <h1>\(filled(statement.title))</h1>
+            \(paragraphs)
+            <p>\(filled(advice))</p>
+            <p class="note">\(filled(texts.caution))</p>
+            </main>
+            </body>
+            </html>
+
+            """
+    }
+
+    /// A text with the program's name filled in; placeholders in the name itself are ignored.
+    ///
+    /// - Parameter isolatesName: Whether the name keeps its own direction; `<title>` allows no elements.
+    private func filled(_ text: String, isolatesName: Bool = true) -> String {
+        let name = applicationName.map { name in
+            let name = Self.cut(name, at: 100).escapedForHTML
+            return isolatesName ? "<bdi>\(name)</bdi>" : name
+        }
+        return Self.cut(text, at: 1000)
+            .split(separator: "{application}", omittingEmptySubsequences: false)
+            .map(\.escapedForHTML)
+            .joined(separator: name ?? "the application")
+    }
+
+    private static func cut(_ text: String, at limit: Int) -> String {
+        guard text.unicodeScalars.count > limit else { return text }
+        return String(text.unicodeScalars.prefix(limit)) + "…"
+    }
+
+    private static let style = """
+        :root { color-scheme: light dark; --ground: #f4f5f7; --card: #fff; --ink: #1d1f23; --faint: #5f6570; \
+        --good: #1a7f4b; --bad: #b3261e; }
+        @media (prefers-color-scheme: dark) { :root { --ground: #16181c; --card: #22252b; --ink: #eceef2; \
+        --faint: #a0a7b4; --good: #4cc38a; --bad: #f2857d; } }
+        * { box-sizing: border-box; }
+        body { margin: 0; min-height: 100vh; display: grid; place-items: center; padding: 1.5rem; \
+        background: var(--ground); color: var(--ink); font: 1rem/1.5 system-ui, sans-serif; }
+        main { max-width: 28rem; width: 100%; padding: 2.5rem 2rem; border-radius: 1rem; background: var(--card); \
+        text-align: center; overflow-wrap: anywhere; box-shadow: 0 1px 3px #0002, 0 8px 24px #0001; }
+        h1 { margin: 0 0 .5rem; font-size: 1.4rem; font-weight: 600; }
+        p { margin: .5rem 0 0; }
+        .detail { color: var(--faint); }
+        .note { margin-top: 1.75rem; font-size: .85rem; color: var(--faint); }
+        .symbol { width: 3.5rem; height: 3.5rem; margin: 0 auto 1.25rem; border-radius: 50%; \
+        font: 600 1.75rem/3.5rem system-ui, sans-serif; color: var(--card); background: var(--faint); }
+        .good { background: var(--good); }
+        .bad { background: var(--bad); }
+        """
+}
+
+extension StringProtocol {
+    /// The text, safe anywhere in a page. It is escaped by scalars: `<` and a combining accent are one `Character`, but
+    /// a browser sees the `<`.
+    package var escapedForHTML: String {
+        var result = ""
+        for scalar in unicodeScalars {
+            switch scalar {
+            case "&": result += "&amp;"
+            case "<": result += "&lt;"
+            case ">": result += "&gt;"
+            case "\"": result += "&quot;"
+            case "'": result += "&#39;"
+            case _ where scalar.properties.generalCategory == .control: result += " "
+            default: result.unicodeScalars.append(scalar)
+            }
+        }
+        return result
+    }
+}

@@ -1,0 +1,108 @@
+// Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
+
+import FoundationEssentials
+import LoopbackHTTP
+import OAuthWire
+import Synchronization
+
+/// An address on this computer that redirects the person's browser to another address, once.
+///
+/// Other users can read a browser's command line. Instead of a request with its `state`, hints or an ID token they see this address, which answers only this user. A program that looks at the address before the browser does, as a launcher or a link checker, does not use it up: a browser says that a window navigates.
+final class StartAddress: Sendable {
+    /// On the loopback interface, with a path that cannot be guessed.
+    let url: URL
+    private let server: LoopbackServer
+    /// Settled by the first visit.
+    private let visit: Promise<Void>
+    /// Settled by the first visit of a browser that says so.
+    private let navigation: Promise<Void>
+
+    /// Starts to listen, until this object is released.
+    ///
+    /// - Parameters:
+    ///   - target: The browser's destination, in visible ASCII.
+    ///   - sender: The accepted senders.
+    /// - Throws: `LoopbackServerError`
+    init(leadingTo target: String, sender: RedirectSender = .current) throws {
+        let path = "/" + SecureRandom.token()
+        let (visit, navigation) = (Promise<Void>(), Promise<Void>())
+        let state = Mutex((port: UInt16(0), isTaken: false))
+        let template = RedirectPageTemplate()
+        let refusal = { @Sendable (status: Int) in template.response(RedirectPage(outcome: .refused), status: status) }
+        server = try LoopbackServer.start(refuse: refusal) { request in
+            let port = state.withLock { $0.port }
+            guard RedirectRequest.isAddressed(request.headers, to: port) else { return refusal(400) }
+            guard constantTimeEquals(request.target, path) else { return refusal(404) }
+            guard request.method == "GET" else { return refusal(405) }
+            guard Self.isUserNavigation(request.headers), await sender.mayHaveSent(request) else { return refusal(403) }
+            let isBrowser = request.headers["Sec-Fetch-Mode"] != nil
+            let isFree = state.withLock { state in
+                defer { state.isTaken = state.isTaken || isBrowser }
+                return !state.isTaken
+            }
+            guard isFree else { return refusal(410) }
+            var response = LoopbackResponse(status: 302, headers: RedirectPageTemplate.headers, closesConnection: true)
+            response.headers["Location"] = target
+            response.onDelivery = { isDelivered in
+                if isDelivered { visit.finish(.success(())) }
+                guard isBrowser else { return }
+                if isDelivered { navigation.finish(.success(())) } else { state.withLock { $0.isTaken = false } }
+            }
+            return response
+        }
+        let port = server.port
+        state.withLock { $0.port = port }
+        // The host is not `localhost`, for which a browser may enforce https.
+        guard let url = URL(string: "http://127.0.0.1:\(server.port)\(path)") else {
+            throw LoopbackServerError.system(call: "URL", errno: 0)
+        }
+        self.url = url
+        (self.visit, self.navigation) = (visit, navigation)
+    }
+
+    /// Returns when the browser was redirected, or after `timeout`. After a visitor that may be none, it waits for the browser
+    /// for `patience`.
+    ///
+    /// - Throws: `CancellationError`
+    func visited(within timeout: Duration, patience: Duration = .seconds(10)) async throws {
+        do {
+            try await withDeadline(timeout) { [visit] in try await visit.value() }
+            try await withDeadline(patience) { [navigation] in try await navigation.value() }
+        } catch is DeadlineExceeded {}
+    }
+
+    /// Whether the person or a program of this user opened the address in a window, not a web page, and not ahead of the person.
+    private static func isUserNavigation(_ headers: LoopbackHeaders) -> Bool {
+        let isAhead = ["Sec-Purpose", "Purpose", "X-Purpose", "X-Moz"].contains { name in
+            headers.values(of: name).contains { $0.lowercased().contains("pre") }
+        }
+        return !isAhead && RedirectRequest.isNavigation(headers)
+            && !["cross-site", "same-site"].contains(headers["Sec-Fetch-Site"])
+    }
+}
+
+extension URL {
+    /// The address if a browser may open it: `https`, or `http` on the loopback interface, in text that a browser or a script
+    /// cannot misread.
+    var addressForBrowser: String? {
+        let address = absoluteString
+        let isLoopback = ["localhost", "127.0.0.1", "::1", "[::1]"].contains(host()?.lowercased())
+        let scheme = scheme?.lowercased()
+        guard host()?.isEmpty == false, scheme == "https" || scheme == "http" && isLoopback,
+            address.utf8.allSatisfy({ (0x21...0x7E).contains($0) && !#""<>\^`{|}"#.utf8.contains($0) })
+        else { return nil }
+        return address
+    }
+
+    /// Returns the address of `endpoint` with `items` in its query, for the browser to open.
+    ///
+    /// - Parameter name: The address's name in the error.
+    /// - Throws: `.invalidArgument` if the address is too long or invalid.
+    static func forBrowser(_ name: String, at endpoint: String, with items: [(String, String)]) throws -> URL {
+        let text = try FormURLEncoded.appending(items, to: endpoint)
+        guard text.utf8.count <= 32 * 1024, let url = URL(string: text) else {
+            throw AuthenticationError(.invalidArgument, "The \(name) would be too long, or is not an address.")
+        }
+        return url
+    }
+}

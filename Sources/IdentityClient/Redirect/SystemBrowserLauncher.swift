@@ -1,0 +1,326 @@
+// Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
+
+public import FoundationEssentials
+
+/// Shows a page to the person. The default opens the system's browser.
+///
+/// ```swift
+/// struct PrintingLauncher: BrowserLauncher {
+///     func open(_ url: URL) async throws { print("Open \(url.absoluteString)") }
+/// }
+/// ```
+public protocol BrowserLauncher: Sendable {
+    /// Opens `url` and returns as soon as the browser has it, without waiting for the page.
+    ///
+    /// - Throws: `AuthenticationError(.browserUnavailable, …)` if no browser can be started.
+    func open(_ url: URL) async throws
+}
+
+/// Opens the system's browser.
+///
+/// The launcher tries in this order, until a command starts and does not fail within two seconds: the given command, `$BROWSER`, under WSL Windows' own `rundll32.exe` and `wslview`, then `xdg-open`, `gio open`, `gnome-open`, `kde-open` and `microsoft-edge`. Commands start without a shell, only from absolute directories of `$PATH`, in their own session and without the program's standard streams, so that their output does not mix with the program's and closing the program does not close the browser. In a sandbox `xdg-open` asks the desktop's portal.
+///
+/// A program in an AppImage or a snap has paths into its bundle in `LD_LIBRARY_PATH`, `PATH` and others. The browser's
+/// environment and the search for it omit them, because the browser needs the system's libraries.
+///
+/// The browser does not get the address itself, because other users can read its command line. It gets a one-time
+/// address on the loopback interface, which redirects to the real address and answers no other user. If the launcher
+/// cannot listen there, the browser gets the real address.
+///
+/// `$BROWSER` may name several commands, separated by `:`. In each command `%s` stands for the address, otherwise the
+/// last argument, and `%%` for a percent sign. A program's path may contain spaces.
+///
+/// A private window knows nothing of the browser's sessions, and keeps none. With `inPrivateWindow`, the launcher tries only
+/// browsers whose option for it is known: of the given command, of `$BROWSER`, and the desktop's default browser (Firefox,
+/// LibreWolf, Chromium, Chrome, Brave, Vivaldi, Edge, Opera, GNOME Web, also as a Flatpak or snap). No ordinary window is
+/// opened instead. A program in a sandbox, or under WSL, has to name the browser's command.
+///
+/// ```swift
+/// configuration.browser = SystemBrowserLauncher(command: ["firefox", "--new-window"], withholding: ["MY_SECRET"])
+/// ```
+public struct SystemBrowserLauncher: BrowserLauncher {
+    /// The browser's time to request its page.
+    private static let loadingTime = Duration.seconds(300)
+
+    private let command: [String]?
+    private let inPrivateWindow: Bool
+    private let withheld: Set<String>
+    private let environment: @Sendable () -> LaunchEnvironment
+    private let timeout: Duration
+    private let passesAddress: Bool
+
+    /// Creates a launcher.
+    ///
+    /// - Parameters:
+    ///   - command: A program and its arguments, tried first; the address is added as the last argument.
+    ///   - inPrivateWindow: Whether the address is opened in a private window of the browser, or not at all.
+    ///   - variables: Names of environment variables that the browser does not get, such as secrets. The default is
+    ///     none.
+    public init(
+        command: [String]? = nil,
+        inPrivateWindow: Bool = false,
+        withholding variables: Set<String> = []
+    ) {
+        self.init(
+            command: command,
+            inPrivateWindow: inPrivateWindow,
+            withholding: variables,
+            timeout: .seconds(2)
+        ) { .current }
+    }
+
+    /// - Parameter passesAddress: Whether the command line has the address itself.
+    init(
+        command: [String]? = nil,
+        inPrivateWindow: Bool = false,
+        withholding variables: Set<String> = [],
+        timeout: Duration,
+        passesAddress: Bool = false,
+        environment: @escaping @Sendable () -> LaunchEnvironment
+    ) {
+        self.command = command
+        self.inPrivateWindow = inPrivateWindow
+        withheld = variables
+        self.passesAddress = passesAddress
+        self.environment = environment
+        self.timeout = timeout
+    }
+
+    /// Opens `url`, and returns when the browser has requested the page.
+    ///
+    /// Each tried command takes 2 s at most. If the browser then does not request the page, the call returns after 5
+    /// min, or when the task is cancelled; then the address no longer works. A sign-in goes on meanwhile.
+    /// - Throws: `AuthenticationError(.browserUnavailable, …)` if there is no graphical session and neither a command
+    ///   nor `$BROWSER` opens a browser, if no command starts, if the program runs under `sudo`, or if a private window is
+    ///   wanted and no browser with one is known;
+    ///   `AuthenticationError(.invalidArgument, …)` if the address is neither `https` nor on the loopback interface;
+    ///   `CancellationError`.
+    public func open(_ url: URL) async throws {
+        let target = try Self.checked(url)
+        // Without a listener, a sign-in with another kind of redirect is still possible.
+        let start = passesAddress ? nil : try? StartAddress(leadingTo: target)
+        // `wslview` puts the address between double quotes of a PowerShell command, which would execute `$(…)`.
+        try await launch(start?.url.absoluteString ?? target.replacing("$", with: "%24"))
+        try await start?.visited(within: Self.loadingTime)
+    }
+
+    private func launch(_ address: String) async throws {
+        var environment = environment()
+        environment.variables = environment.variables.filter { !withheld.contains($0.key) }
+        var attempts: [String] = []
+        let candidates = inPrivateWindow ? PrivateWindow.candidates : BrowserCommand.candidates
+        for candidate in candidates(command, environment) {
+            guard let executable = environment.executable(candidate.program) else { continue }
+            let outcome = try await DetachedProcess.run(
+                executable,
+                arguments: [candidate.program] + candidate.arguments(for: address),
+                environment: environment.variables,
+                timeout: timeout
+            )
+            switch outcome {
+            case .running, .exited(status: 0): return
+            case .exited(let status): attempts.append("\(candidate.program) ended with status \(status)")
+            case .signalled(let signal): attempts.append("\(candidate.program) was ended by signal \(signal)")
+            case .notStarted(let code): attempts.append("\(candidate.program) could not be started (error \(code))")
+            }
+        }
+        if attempts.isEmpty, inPrivateWindow {
+            throw AuthenticationError(
+                .browserUnavailable,
+                "No private window could be opened: \(PrivateWindow.problem(command: command, environment: environment))."
+            )
+        }
+        if attempts.isEmpty, let problem = InteractionEnvironment(environment, command: command).browserProblem {
+            attempts.append(problem)
+        }
+        throw AuthenticationError(
+            .browserUnavailable,
+            "No browser could be opened: \(attempts.joined(separator: "; ")). Open the address in a browser yourself."
+        )
+    }
+
+    /// The address, checked: text that a browser or a script could misread is never passed on.
+    private static func checked(_ url: URL) throws -> String {
+        guard let address = url.addressForBrowser else {
+            throw AuthenticationError(
+                .invalidArgument,
+                "Only https addresses, and http addresses on the loopback interface, are opened in a browser."
+            )
+        }
+        return address
+    }
+}
+
+/// A command that opens an address.
+struct BrowserCommand: Hashable, Sendable {
+    /// A name to look up in `PATH`, or an absolute path.
+    var program: String
+    /// If `substitutes`, `%s` stands for the address and `%%` for a percent sign.
+    var arguments: [String] = []
+    var substitutes = false
+
+    /// The commands to try, in order; none under `sudo`, where a browser would run as root.
+    static func candidates(command: [String]?, environment: LaunchEnvironment) -> [BrowserCommand] {
+        var candidates = named(command: command, environment: environment)
+        guard !environment.isSudo, environment.display != nil else { return candidates }
+        if environment.isWSL {
+            // Tried first, because the person's browser is a Windows program, and `xdg-open` may wait there for ever.
+            // `wslview` passes the address through a Windows shell, and requests it from the server, although an
+            // address may work only once.
+            candidates.append(BrowserCommand(program: "rundll32.exe", arguments: ["url.dll,FileProtocolHandler"]))
+            candidates.append(BrowserCommand(program: "wslview"))
+        }
+        candidates += [
+            BrowserCommand(program: "xdg-open"),
+            BrowserCommand(program: "gio", arguments: ["open"]),
+            BrowserCommand(program: "gnome-open"),
+            BrowserCommand(program: "kde-open"),
+            BrowserCommand(program: "microsoft-edge"),
+        ]
+        return candidates
+    }
+
+    /// The commands that the program and `$BROWSER` name; none under `sudo`.
+    static func named(command: [String]?, environment: LaunchEnvironment) -> [BrowserCommand] {
+        guard !environment.isSudo else { return [] }
+        var candidates: [BrowserCommand] = []
+        if let command, let program = command.first {
+            candidates.append(BrowserCommand(program: program, arguments: Array(command.dropFirst())))
+        }
+        for entry in environment.value("BROWSER")?.split(separator: ":") ?? [] {
+            if let command = BrowserCommand(entry: entry, in: environment) { candidates.append(command) }
+        }
+        return candidates
+    }
+
+    /// The arguments with the address, in place of `%s`, otherwise last.
+    func arguments(for address: String) -> [String] {
+        guard substitutes else { return arguments + [address] }
+        var isPlaced = false
+        let filled = arguments.map { Self.filled($0, with: address, isPlaced: &isPlaced) }
+        return isPlaced ? filled : filled + [address]
+    }
+
+    /// In one pass, so that percent signs of the address stay.
+    private static func filled(_ argument: String, with address: String, isPlaced: inout Bool) -> String {
+        var result = ""
+        var rest = argument[...]
+        while let character = rest.popFirst() {
+            switch (character, rest.first) {
+            case ("%", "s"):
+                result += address
+                isPlaced = true
+            case ("%", "%"):
+                result += "%"
+            default:
+                result.append(character)
+                continue
+            }
+            rest.removeFirst()
+        }
+        return result
+    }
+}
+
+extension BrowserCommand {
+    /// One entry of `$BROWSER`; `nil` for an empty entry.
+    fileprivate init?(entry: Substring, in environment: LaunchEnvironment) {
+        let words = entry.split(whereSeparator: \.isWhitespace)
+        guard let first = words.first else { return nil }
+        let path = entry[first.startIndex...]
+        if let quote = path.first, "\"'".contains(quote), let end = path.dropFirst().firstIndex(of: quote) {
+            self.init(
+                program: String(path[..<end].dropFirst()),
+                arguments: path[end...].dropFirst().split(whereSeparator: \.isWhitespace).map(String.init),
+                substitutes: true
+            )
+            return
+        }
+        // Windows programs have spaces in their paths: the path has as many words as needed to name a program.
+        let isProgram = { (end: String.Index) in environment.executable(String(path[..<end])) != nil }
+        let end = (path.hasPrefix("/") ? words.map(\.endIndex).last(where: isProgram) : nil) ?? first.endIndex
+        self.init(
+            program: String(path[..<end]),
+            arguments: path[end...].split(whereSeparator: \.isWhitespace).map(String.init),
+            substitutes: true
+        )
+    }
+}
+
+/// Browsers that open an address in a private window, and their option for it.
+enum PrivateWindow {
+    /// The options by the names of programs, without the endings of their channels.
+    private static let options: [String: String] = [
+        "firefox": "--private-window", "librewolf": "--private-window", "waterfox": "--private-window",
+        "chromium": "--incognito", "chromium-browser": "--incognito", "google-chrome": "--incognito",
+        "chrome": "--incognito", "brave": "--incognito", "brave-browser": "--incognito", "vivaldi": "--incognito",
+        "microsoft-edge": "--inprivate", "msedge": "--inprivate", "opera": "--private",
+        "epiphany": "--incognito-mode", "epiphany-browser": "--incognito-mode",
+        // Flatpak's identifiers.
+        "org.mozilla.firefox": "--private-window", "io.gitlab.librewolf-community": "--private-window",
+        "org.chromium.Chromium": "--incognito", "com.google.Chrome": "--incognito", "com.brave.Browser": "--incognito",
+        "com.vivaldi.Vivaldi": "--incognito", "com.microsoft.Edge": "--inprivate", "com.opera.Opera": "--private",
+        "org.gnome.Epiphany": "--incognito-mode",
+    ]
+
+    private static let channels = [
+        "-stable", "-beta", "-dev", "-unstable", "-nightly", "-esr", "-developer-edition", ".exe",
+    ]
+
+    /// Options of a command that open another window or take the address for themselves.
+    private static let otherWindows: Set = [
+        "--new-window", "-new-window", "--new-tab", "-new-tab", "--url", "-url",
+    ]
+
+    /// Returns a command that opens an address in a private window; `nil` if it starts no known browser.
+    static func command(for command: BrowserCommand) -> BrowserCommand? {
+        var result = command
+        var name = command.program.split(separator: "/").last.map(String.init) ?? ""
+        if name == "flatpak" {
+            // What stands behind the identifier is for the browser: `@@u %u @@`.
+            guard command.arguments.first == "run",
+                let index = command.arguments.dropFirst().firstIndex(where: { !$0.hasPrefix("-") })
+            else { return nil }
+            name = command.arguments[index]
+            result.arguments = command.arguments[...index].filter { $0 != "--file-forwarding" }
+            result.substitutes = false
+        } else if let channel = channels.first(where: name.hasSuffix) {
+            name.removeLast(channel.count)
+        }
+        guard let option = options[name] else { return nil }
+        result.arguments.removeAll(where: otherWindows.contains)
+        let place = result.substitutes ? result.arguments.firstIndex { $0.contains("%s") } : nil
+        result.arguments.insert(option, at: place ?? result.arguments.endIndex)
+        return result
+    }
+
+    /// The commands to try, in order: the given command, those of `$BROWSER`, and the desktop's default browser.
+    static func candidates(command: [String]?, environment: LaunchEnvironment) -> [BrowserCommand] {
+        var candidates = BrowserCommand.named(command: command, environment: environment)
+        if canUseDefault(environment), let found = DefaultBrowser(environment).command { candidates.append(found) }
+        return candidates.compactMap(self.command)
+    }
+
+    /// Windows' browser, and one outside of a sandbox, can be given an address but no option.
+    private static func canUseDefault(_ environment: LaunchEnvironment) -> Bool {
+        !environment.isSudo && environment.display != nil && !environment.isWSL && environment.sandbox == nil
+    }
+
+    /// Says why no private window can be opened, in words that fit into a sentence.
+    static func problem(command: [String]?, environment: LaunchEnvironment) -> String {
+        let desktop = InteractionEnvironment(environment, command: nil)
+        if environment.isSudo || environment.display == nil, let problem = desktop.browserProblem { return problem }
+        let known = candidates(command: command, environment: environment).map(\.program)
+        guard known.isEmpty else { return "none of \(known.joined(separator: ", ")) is an installed program" }
+        let advice = "Name a browser that has one, such as firefox or chromium, or use an ordinary window"
+        if environment.isWSL { return "under WSL, Windows' browser can be given no option. \(advice)" }
+        if let sandbox = environment.sandbox {
+            return "in a \(sandbox), the browser can be given no option. Use an ordinary window"
+        }
+        if let given = command?.first { return "'\(given)' is not a browser whose private window is known. \(advice)" }
+        guard let name = DefaultBrowser(environment).entry else {
+            return "the desktop has no default browser. \(advice)"
+        }
+        return "the default browser ('\(name)') is not one whose private window is known. \(advice)"
+    }
+}

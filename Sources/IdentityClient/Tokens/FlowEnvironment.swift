@@ -1,0 +1,195 @@
+// Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
+
+import FoundationEssentials
+import IdentityTelemetry
+import Logging
+import OAuthWire
+
+/// The environment of every flow: the configuration, and the parts that are created from it once.
+final class FlowEnvironment: Sendable {
+    let configuration: ClientConfiguration
+    let store: CredentialStore
+    let accountsInUse: AccountsInUseRecord
+    let possessionKeys: PossessionKeys
+    let client: EndpointClient
+    let resolver: AuthorityResolver
+    let verifier: IDTokenVerifier
+    let clouds: Clouds
+    /// Of the configured authority, computed once.
+    let partition: String
+    let hasTenants: Bool
+    let scopeRule: ScopeRule
+    let expirationLeeway: Int64
+    /// The program's parameters of every request for tokens, in order.
+    let tokenParameters: [(String, String)]
+    /// Tells tokens apart that were requested with other such parameters; 0 for none.
+    let parameterTag: UInt64
+    /// Whether metrics or traces are wanted.
+    let isMeasured: Bool
+    /// Whether a silent call is measured, or finds its account's cloud first. A hit asks only this.
+    let isMoreThanAHit: Bool
+
+    init(_ configuration: ClientConfiguration) {
+        self.configuration = configuration
+        isMeasured = configuration.telemetry != nil
+        clouds = Clouds(
+            of: configuration.authority,
+            areSeveral: configuration.isInstanceAware,
+            knownHosts: configuration.knownHosts
+        )
+        isMoreThanAHit = isMeasured || clouds.areSeveral
+        partition = configuration.authority.partition
+        hasTenants = configuration.authority.hasTenants
+        scopeRule = configuration.authority.scopeRule
+        expirationLeeway = configuration.expirationLeeway.components.seconds
+        tokenParameters = configuration.extraTokenParameters.sorted { $0.key < $1.key }.map { ($0.key, $0.value) }
+        parameterTag = Digest.tag(of: tokenParameters.flatMap { [$0.0, $0.1] })
+        client = EndpointClient(
+            transport: configuration.transport,
+            deadline: configuration.requestTimeout,
+            extraFields: configuration.extraHeaderFields,
+            credentials: configuration.clientSecret.map {
+                ClientCredentials(clientID: configuration.clientID.rawValue, secret: $0)
+            },
+            capture: configuration.capture,
+            telemetry: configuration.telemetry
+        )
+        let cache: any TokenCache =
+            configuration.telemetry.map { MeasuredTokenCache(base: configuration.cache, telemetry: $0) }
+            ?? configuration.cache
+        store = CredentialStore(
+            cache: cache,
+            group: configuration.cacheGroup ?? .application(configuration.clientID),
+            clientID: configuration.clientID.rawValue
+        )
+        possessionKeys = PossessionKeys(store: store)
+        accountsInUse = AccountsInUseRecord(store: store, scope: configuration.authority.accountScope)
+        let documents = DiscoveryCache(
+            client: client,
+            cache: cache,
+            group: store.group,
+            clock: configuration.clock
+        )
+        resolver = AuthorityResolver(documents: documents, knownHosts: configuration.knownHosts)
+        verifier = IDTokenVerifier(
+            resolver: resolver,
+            clock: configuration.clock,
+            allowsUnpublishedKeys: configuration.compatibility.allowsUnpublishedKeys
+        )
+    }
+
+    var clientID: String { configuration.clientID.rawValue }
+    var clock: any WallClock { configuration.clock }
+
+    /// The program's data of an account.
+    func userData(of account: Account) -> UserDataRecords {
+        UserDataRecords(store: store, scope: clouds.authority(of: account).accountScope)
+    }
+
+    func context(_ correlationID: UUID?) -> RequestContext {
+        let logger = configuration.logger
+        return RequestContext(
+            correlationID: correlationID,
+            logger: configuration.capture?.logger(beside: logger ?? Logger.current) ?? logger
+        )
+    }
+}
+
+extension FlowEnvironment {
+    /// Opens an address in the browser. A program's own launcher may throw any error.
+    ///
+    /// - Throws: The launcher's error, or `advice` if that is not an ``AuthenticationError``.
+    func open(_ url: URL, elseSaying advice: String, _ context: RequestContext) async throws {
+        do {
+            try await configuration.browser.open(url)
+        } catch {
+            if error.isOfACancelledTask { throw error }
+            throw error as? AuthenticationError
+                ?? AuthenticationError(
+                    .browserUnavailable,
+                    advice,
+                    correlationID: context.correlationID,
+                    underlyingError: error
+                )
+        }
+    }
+}
+
+extension FlowEnvironment {
+    /// Runs an acquisition, and tells its begin and its end to the capture, the metrics and the traces.
+    func observing(
+        _ activity: Activity,
+        _ context: RequestContext,
+        _ work: () async throws -> AuthenticationResult
+    ) async throws -> AuthenticationResult {
+        try await configuration.telemetry.observe(
+            activity,
+            correlationID: context.correlationID.uuidString.lowercased(),
+            completion: Completion.of
+        ) {
+            try await capturing(activity, context, work)
+        }
+    }
+
+    /// Counts a caller that waits for a refresh which another caller began.
+    func countSharedRefresh() {
+        configuration.telemetry?.record(.refresh(.shared))
+    }
+
+    private func capturing(
+        _ activity: Activity,
+        _ context: RequestContext,
+        _ work: () async throws -> AuthenticationResult
+    ) async throws -> AuthenticationResult {
+        guard let capture = configuration.capture else { return try await work() }
+        let kind = activity.rawValue
+        capture.note("The acquisition begins: \(kind).", context.correlationID)
+        do {
+            let result = try await work()
+            let isStored = if case .persisted = result.persistence { true } else { false }
+            capture.note(
+                """
+                The acquisition succeeded: \(kind), source \(result.source.rawValue), \
+                \(isStored ? "stored" : "not stored yet"), \(result.declinedScopes.count) scopes not granted.
+                """,
+                context.correlationID
+            )
+            return result
+        } catch {
+            capture.note("The acquisition failed: \(kind).", error: error, context.correlationID)
+            throw error
+        }
+    }
+}
+
+extension FlowEnvironment {
+    /// Returns the key for tokens of a scheme; `nil` for bearer tokens, which need none.
+    ///
+    /// - Throws: `.cache` if the key cannot be read or stored; `.unsupported` if the authority has no tokens of the scheme.
+    func proof(_ scheme: AuthenticationScheme, at authority: Authority) async throws -> TokenProof? {
+        if scheme.isBearer { return nil }
+        guard let key = scheme.sshKey else {
+            let key = try await possessionKeys.key()
+            return TokenProof(binding: TokenBinding(scheme: scheme, keyID: key.keyID), key: key)
+        }
+        guard case .entra = authority.kind else {
+            throw AuthenticationError(
+                .unsupported,
+                "SSH certificates are issued by Entra ID only. Name it as the authority."
+            )
+        }
+        return TokenProof(binding: TokenBinding(scheme: scheme, keyID: key.thumbprint), key: nil)
+    }
+}
+
+extension AuthenticationError {
+    /// Throws for a scheme whose tokens no broker is asked for: what its certificates are bound to is not known.
+    static func checkBrokerKnows(_ scheme: AuthenticationScheme?, _ context: RequestContext) throws {
+        guard scheme?.sshKey != nil else { return }
+        throw AuthenticationError(
+            .unsupported,
+            "No SSH certificate is asked of an identity broker. Allow the browser as well (whenAvailable).",
+            correlationID: context.correlationID
+        )
+    }
+}

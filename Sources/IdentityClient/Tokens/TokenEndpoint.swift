@@ -1,0 +1,218 @@
+// Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
+
+import HTTPTypes
+import Logging
+import OAuthWire
+
+/// Redeems a code or a refresh token.
+///
+/// A code is sent only once, because a second attempt would look like theft. A refresh token is sent once more after an
+/// ambiguous answer, because a server with a grace period then gives the same answer again. A program can turn that
+/// off. If the request was never sent, the failure is not ambiguous.
+/// - SeeAlso: [RFC 6749 §4.1.3](https://www.rfc-editor.org/rfc/rfc6749#section-4.1.3) and
+///   [§6](https://www.rfc-editor.org/rfc/rfc6749#section-6)
+struct TokenEndpoint: Sendable {
+    let client: EndpointClient
+    let authority: Authority
+    let metadata: ProviderMetadata
+    let clock: any WallClock
+    let context: RequestContext
+    /// The program's own parameters, which every grant but a token exchange is sent with.
+    var parameters: [(String, String)] = []
+
+    /// - Parameter grant: The kind of credential; `nil` for one of the program's choice.
+    func redeem(_ form: [(String, String)], grant: GrantType?) async throws -> TokenResponse {
+        switch try await send(form, grant: grant) {
+        case .accepted(let response): return response
+        case .refused(let error), .ambiguous(let error): throw error
+        }
+    }
+
+    /// Redeems a refresh token. The outcome is ambiguous if the request may have reached the server and no answer came.
+    func redeemRefreshToken(_ form: [(String, String)]) async throws -> EndpointOutcome<TokenResponse> {
+        do {
+            return try await send(form, grant: .refreshToken)
+        } catch let error as AuthenticationError where .network ~= error.code && error.mayHaveReachedTheServer {
+            return .ambiguous(error)
+        }
+    }
+
+    /// Sends one request and returns the outcome, whatever it is.
+    func send(_ form: [(String, String)], grant: GrantType?) async throws -> EndpointOutcome<TokenResponse> {
+        let (response, body) = try await client.post(
+            grant == .tokenExchange ? form : form + parameters,
+            to: metadata.tokenEndpoint,
+            secretIn: metadata.clientSecretPlace,
+            context: context,
+            authority: authority
+        )
+        return EndpointOutcome<TokenResponse>(response, body, grant: grant, now: clock.unixSeconds, context: context)
+    }
+}
+
+extension TokenEndpoint {
+    init(
+        _ environment: FlowEnvironment,
+        _ authority: Authority,
+        _ metadata: ProviderMetadata,
+        _ context: RequestContext
+    ) {
+        self.init(
+            client: environment.client,
+            authority: authority,
+            metadata: metadata,
+            clock: environment.clock,
+            context: context,
+            parameters: environment.tokenParameters
+        )
+    }
+}
+
+extension AuthenticationError {
+    /// Whether the server may have acted on the request although no answer came.
+    fileprivate var mayHaveReachedTheServer: Bool {
+        if let failure = underlyingError as? CurlFailure, !failure.wasSent { return false }
+        return ![.nameNotResolved, .tlsFailed, .proxyFailed, .transportUnavailable].contains(code)
+    }
+}
+
+// The scopes of an answer in the spelling of its request.
+extension TokenResponse {
+    /// Returns the response with the requested scopes that it grants in another spelling, beside that spelling.
+    ///
+    /// Only the scopes of one request and of its answer are compared in this way. The cache compares scopes by their bytes.
+    ///
+    /// Deviation: Entra ID and B2C name a scope with or without its API, with `/` twice or at the end, and name the single
+    /// scopes for `.default`. B2C answers `/` to the client's own identifier.
+    ///
+    /// Deviation: GitHub leaves a scope out that a wider one contains, as `user` contains `user:email`.
+    ///
+    /// - Parameter asked: The scopes that the request named.
+    func namingScopes(as asked: [String], at authority: Authority) -> TokenResponse {
+        guard let granted = scopes else { return self }
+        let rule = authority.scopeRule
+        let known = rule.matchable(granted)
+        let missing = asked.filter { !rule.matchable([$0]).isSubset(of: known) }
+        guard !missing.isEmpty else { return self }
+        var response = self
+        if authority.isMicrosoft {
+            let names = granted.filter { !rule.isReserved($0) }.map(ScopeName.init)
+            let wanted = asked.filter { !rule.isReserved($0) }.map(ScopeName.init)
+            response.scopes = granted + missing.filter { ScopeName($0).isGranted(by: names, among: wanted) }
+        } else if !authority.issuesIDTokens {
+            response.scopes =
+                granted
+                + missing.filter { scope in
+                    granted.contains { !$0.isEmpty && scope.utf8.starts(with: "\($0):".utf8) }
+                }
+        }
+        return response
+    }
+}
+
+/// A scope of Microsoft's providers in its parts.
+private struct ScopeName {
+    /// The API; `nil` if the scope does not name it.
+    let resource: String?
+    let name: String
+
+    init(_ scope: String) {
+        var parts = scope.lowercased().split(separator: "/", omittingEmptySubsequences: true).map(String.init)
+        // "https:" and the host were parted.
+        if parts.count > 1, let scheme = parts.first, scheme.utf8.last == UInt8(ascii: ":") {
+            parts[0...1] = ["\(scheme)//\(parts[1])"]
+        }
+        name = parts.popLast() ?? ""
+        resource = parts.isEmpty ? nil : parts.joined(separator: "/")
+    }
+
+    /// - Parameters:
+    ///   - granted: The granted scopes.
+    ///   - wanted: All requested scopes. A token is for one API, so a scope without its API is clear only if no other API's
+    ///     scope has the same name.
+    func isGranted(by granted: [ScopeName], among wanted: [ScopeName]) -> Bool {
+        let isClear = wanted.count { $0.name == name } == 1
+        return granted.contains { other in
+            let isSameAPI = resource == other.resource || isClear && (resource == nil || other.resource == nil)
+            if name == ".default" { return isSameAPI && (other.resource != nil || wanted.count == 1) }
+            return isSameAPI && name == other.name || other.name.isEmpty && Authority.isGUID(name)
+        }
+    }
+}
+
+/// Tells the server that a token is no longer needed.
+///
+/// - SeeAlso: [RFC 7009](https://www.rfc-editor.org/rfc/rfc7009)
+struct Revocation: Sendable {
+    let environment: FlowEnvironment
+    let context: RequestContext
+
+    /// Revokes a refresh token that arrived after its account was signed out, or with a sign-in that was refused.
+    /// Errors are ignored: the token is discarded either way.
+    func revokeUnwanted(_ token: String?, _ authority: Authority, _ metadata: ProviderMetadata) async {
+        guard let token else { return }
+        do {
+            guard let endpoint = try await endpoint(authority, metadata) else { return }
+            try await revoke(token, of: environment.clientID, at: endpoint, authority, metadata)
+        } catch {
+            context.logger.debug("Tokens that are not wanted could not be revoked")
+        }
+    }
+
+    /// Revokes the refresh tokens of a signed-out account, each in the name of the client that received it. If one
+    /// fails, the others are still revoked.
+    func revoke(
+        _ held: [AccountCredentials],
+        _ authority: Authority,
+        _ metadata: ProviderMetadata
+    ) async throws -> SignOutResult.Outcome {
+        let tokens = held.compactMap { credentials in
+            credentials.refreshToken.map { (secret: $0.secret, clientID: credentials.clientID) }
+        }
+        guard !tokens.isEmpty else { return .notNeeded }
+        guard let endpoint = try await endpoint(authority, metadata) else { return .unavailable }
+        var failure: AuthenticationError?
+        for token in tokens {
+            do {
+                try await revoke(token.secret, of: token.clientID, at: endpoint, authority, metadata)
+            } catch let error as AuthenticationError {
+                failure = failure ?? error
+            }
+        }
+        return failure.map { .failed($0) } ?? .succeeded
+    }
+
+    private func endpoint(_ authority: Authority, _ metadata: ProviderMetadata) async throws -> String? {
+        try await environment.resolver.endpoint(\.revocationEndpoint, of: authority, metadata, context: context)
+    }
+
+    private func revoke(
+        _ token: String,
+        of clientID: String,
+        at endpoint: String,
+        _ authority: Authority,
+        _ metadata: ProviderMetadata
+    ) async throws {
+        let (response, body) = try await environment.client.post(
+            RevocationRequestMessage.items(clientID: clientID, token: token),
+            to: endpoint,
+            secretIn: metadata.clientSecretPlace,
+            context: context,
+            authority: authority
+        )
+        // The status alone decides (RFC 7009 §2.2): a token that the server does not know counts as revoked.
+        guard response.status.kind != .successful else { return }
+        let status = response.status.code
+        let words = (try? JSONObject(received: body)).flatMap(ErrorResponse.init)  // often there is no body
+        guard status < 500, status != 429, status != 408 else {
+            throw AuthenticationError(
+                status == 429 ? .throttled : .serverUnavailable,
+                "The provider could not revoke the token now (\(status)).",
+                serverError: ServerError(words, status: status),
+                retryAfter: response.retryAfter(now: environment.clock.unixSeconds),
+                correlationID: context.correlationID
+            )
+        }
+        throw OAuthErrorMapping.error(words, status: status, grant: nil, context: context)
+    }
+}
