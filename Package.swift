@@ -42,11 +42,15 @@ let package = Package(
         .target(
             name: "IdentityClient",
             dependencies: [
-                "OAuthWire", "LoopbackHTTP", "IdentityTelemetry", "CCurl", crypto, cryptoExtras, httpTypes, logging,
+                "OAuthWire", "LoopbackHTTP", "SystemSupport", "IdentityTelemetry", "CCurl", crypto, cryptoExtras, httpTypes,
+                logging,
             ]
         ),
         .target(name: "OAuthWire", dependencies: [crypto, cryptoExtras]),
-        .target(name: "LoopbackHTTP"),
+        .target(name: "LoopbackHTTP", dependencies: ["SystemSupport"]),
+        // Descriptors, processes, locks, threads and waits. It knows no OAuth.
+        .target(name: "SystemSupport", dependencies: ["CSystemSupport"]),
+        .target(name: "CSystemSupport"),
         // The seam for metrics and traces. Only the traits bring the packages.
         .target(
             name: "IdentityTelemetry",
@@ -63,14 +67,16 @@ let package = Package(
         // The desktop's keyring. libsecret and GLib are loaded when it is first used: nothing links them.
         .target(
             name: "IdentityKeyring",
-            dependencies: ["IdentityClient", "IdentityTelemetry", "GLibSupport", "CLibSecret", crypto, logging]
+            dependencies: [
+                "IdentityClient", "IdentityTelemetry", "GLibSupport", "SystemSupport", "CLibSecret", crypto, logging,
+            ]
         ),
-        .target(name: "GLibSupport", dependencies: ["CGIO", "IdentityClient"]),
+        .target(name: "GLibSupport", dependencies: ["CGIO", "SystemSupport"]),
         .target(name: "CLibSecret", dependencies: ["CGIO"], linkerSettings: [.linkedLibrary("dl")]),
         .target(name: "CGIO", linkerSettings: [.linkedLibrary("dl")]),
 
         // The computer's identity broker, over D-Bus. GLib is loaded when it is first used.
-        .target(name: "IdentityBroker", dependencies: ["IdentityClient", "GLibSupport", "OAuthWire"]),
+        .target(name: "IdentityBroker", dependencies: ["IdentityClient", "GLibSupport", "SystemSupport", "OAuthWire"]),
 
         // The sign-in page in a window. Only the trait brings WebKitGTK: no other build needs its headers.
         .target(
@@ -88,13 +94,13 @@ let package = Package(
         // What tests, the tool and the demonstration add.
         .target(
             name: "IdentityTesting",
-            dependencies: ["IdentityClient", "OAuthWire", "LoopbackHTTP", crypto, cryptoExtras, httpTypes]
+            dependencies: ["IdentityClient", "OAuthWire", "LoopbackHTTP", "SystemSupport", crypto, cryptoExtras, httpTypes]
         ),
         .executableTarget(
             name: "identityctl",
             dependencies: [
                 "IdentityClient", "IdentityResources", "IdentityKeyring", "IdentityBroker", "OAuthWire", "LoopbackHTTP",
-                "GLibSupport", argumentParser, httpTypes, logging,
+                "SystemSupport", "GLibSupport", argumentParser, httpTypes, logging,
             ]
         ),
         // What Scripts/demo runs, beside identityctl. It is no product.
@@ -104,19 +110,19 @@ let package = Package(
         .target(
             name: "IdentityTestSupport",
             dependencies: [
-                "IdentityClient", "IdentityResources", "IdentityTesting", "LoopbackHTTP", "OAuthWire", crypto,
+                "IdentityClient", "IdentityResources", "IdentityTesting", "LoopbackHTTP", "SystemSupport", "OAuthWire", crypto,
                 cryptoExtras,
                 httpTypes,
             ],
             path: "Tests/Support/TestSupport"
         ),
         .testTarget(name: "OAuthWireTests", dependencies: ["OAuthWire", crypto, cryptoExtras]),
-        .testTarget(name: "LoopbackHTTPTests", dependencies: ["LoopbackHTTP"]),
+        .testTarget(name: "LoopbackHTTPTests", dependencies: ["LoopbackHTTP", "SystemSupport"]),
         .testTarget(
             name: "IdentityClientTests",
             dependencies: [
                 "IdentityClient", "IdentityResources", "IdentityTelemetry", "IdentityTesting", "IdentityTestSupport",
-                "OAuthWire", "LoopbackHTTP", crypto, httpTypes, logging,
+                "OAuthWire", "LoopbackHTTP", "SystemSupport", crypto, httpTypes, logging,
             ]
         ),
         .testTarget(
@@ -136,16 +142,17 @@ let package = Package(
             name: "IdentityctlTests",
             dependencies: [
                 "identityctl", "identity-demo", "IdentityClient", "IdentityResources", "IdentityKeyring",
-                "IdentityTesting", "IdentityTestSupport", "OAuthWire", "LoopbackHTTP", argumentParser, logging,
+                "IdentityTesting", "IdentityTestSupport", "OAuthWire", "LoopbackHTTP", "SystemSupport", argumentParser,
+                logging,
             ]
         ),
         .testTarget(
             name: "IdentityKeyringTests",
-            dependencies: ["IdentityKeyring", "IdentityClient", "IdentityTesting", "GLibSupport", logging]
+            dependencies: ["IdentityKeyring", "IdentityClient", "IdentityTesting", "GLibSupport", "SystemSupport", logging]
         ),
         .testTarget(
             name: "IdentityBrokerTests",
-            dependencies: ["IdentityBroker", "IdentityClient", "GLibSupport", "OAuthWire"]
+            dependencies: ["IdentityBroker", "IdentityClient", "GLibSupport", "SystemSupport", "OAuthWire"]
         ),
         .testTarget(
             name: "EndToEndTests",
@@ -155,7 +162,7 @@ let package = Package(
             name: "MultiProcessTests",
             dependencies: [
                 "IdentityClient", "IdentityKeyring", "IdentityTesting", "IdentityTestSupport", "OAuthWire",
-                "refresh-worker",
+                "SystemSupport", "refresh-worker",
             ]
         ),
         // What is fuzzed, with the inputs that were kept; Scripts/fuzz makes a libFuzzer program of it.
@@ -174,7 +181,7 @@ let package = Package(
     swiftLanguageModes: [.v6]
 )
 
-for target in package.targets where !["CCurl", "CGIO", "CLibSecret", "CWebKitGTK"].contains(target.name) {
+for target in package.targets where !["CCurl", "CSystemSupport", "CGIO", "CLibSecret", "CWebKitGTK"].contains(target.name) {
     target.swiftSettings = [
         .enableUpcomingFeature("ExistentialAny"),
         .enableUpcomingFeature("InternalImportsByDefault"),

@@ -10,9 +10,6 @@
 #include <string.h>
 #include <sys/auxv.h>
 #include <sys/eventfd.h>
-#include <sys/prctl.h>
-#include <sys/syscall.h>
-#include <sys/vfs.h>
 #include <unistd.h>
 
 // MARK: Loading
@@ -119,26 +116,10 @@ static ccurl_readiness load(const char *name, ccurl_driver *driver) {
     pthread_mutex_lock(&guard);
     leave_tls_alone_at_exit(handle);
     // libcurl would write the keys of every connection to a file that the caller names.
-    if (ccurl_has_raised_rights()) unsetenv("SSLKEYLOGFILE");
+    if (getauxval(AT_SECURE) != 0) unsetenv("SSLKEYLOGFILE");
     int status = library->global_init(GLOBAL_SSL);
     pthread_mutex_unlock(&guard);
     return status == CCURL_OK ? CCURL_READY : CCURL_EXHAUSTED;
-}
-
-bool ccurl_has_raised_rights(void) { return getauxval(AT_SECURE) != 0; }
-
-bool ccurl_hide_memory(void) { return prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) == 0; }
-
-int ccurl_process_descriptor(int process) {
-#ifndef SYS_pidfd_open
-#define SYS_pidfd_open 434
-#endif
-    return (int)syscall(SYS_pidfd_open, process, 0);
-}
-
-uint32_t ccurl_file_system_kind(int descriptor) {
-    struct statfs status;
-    return fstatfs(descriptor, &status) == 0 ? (uint32_t)status.f_type : 0;
 }
 
 // MARK: Driver

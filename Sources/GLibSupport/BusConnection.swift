@@ -1,8 +1,8 @@
 // Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
 
 import CGIO
-package import IdentityClient
 import Synchronization
+package import SystemSupport
 
 /// A private connection to a message bus. Losing the connection never ends the program.
 package final class BusConnection: Sendable {

@@ -2,8 +2,8 @@
 
 import CGIO
 import Glibc
-package import IdentityClient
 import Synchronization
+package import SystemSupport
 
 /// The process's thread with a GLib main context, on which all GLib work happens. It never ends.
 // Reviewed exception: the handle never changes, and `cgio_thread_do` may be called from any thread.

@@ -1,7 +1,7 @@
 // Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
 
 import Glibc
-import IdentityClient
+import SystemSupport
 
 /// The addresses of the buses, in D-Bus syntax.
 package enum MessageBus {

@@ -3,6 +3,7 @@
 import FoundationEssentials
 import GLibSupport
 import IdentityClient
+import SystemSupport
 
 extension AuthenticationError {
     /// Translates a failure of the bus or of GLib. Returns other errors unchanged.

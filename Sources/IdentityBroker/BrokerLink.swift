@@ -4,6 +4,7 @@ import FoundationEssentials
 import GLibSupport
 import IdentityClient
 import Synchronization
+import SystemSupport
 
 /// A connection to the broker that runs now, for the calls of one operation.
 ///

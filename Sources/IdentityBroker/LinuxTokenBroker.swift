@@ -3,6 +3,7 @@
 import FoundationEssentials
 public import IdentityClient
 import OAuthWire
+import SystemSupport
 
 /// The identity broker of a Linux computer: Microsoft's (package `microsoft-identity-broker`, which Intune's portal brings)
 /// or Himmelblau's, over the session bus.

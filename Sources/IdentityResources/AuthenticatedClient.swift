@@ -3,6 +3,7 @@
 public import FoundationEssentials
 public import HTTPTypes
 public import IdentityClient
+import SystemSupport
 
 /// A client that calls a resource (an API) on behalf of an account.
 ///

@@ -2,6 +2,7 @@
 
 import IdentityClient
 import Synchronization
+import SystemSupport
 
 /// A reader that reads a body once, from its beginning to its end.
 final class BodyReader: HTTPBodySource {

@@ -4,6 +4,7 @@ import HTTPTypes
 import IdentityClient
 import Logging
 import OAuthWire
+import SystemSupport
 
 /// A call of a resource, from the request to the answer for the program.
 struct ResourceCall: Sendable {

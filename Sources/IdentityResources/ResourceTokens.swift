@@ -2,6 +2,7 @@
 
 import IdentityClient
 import Synchronization
+import SystemSupport
 
 /// The access tokens of one client. Callers whose tokens were refused at the same time share one renewal.
 final class ResourceTokens: Sendable {

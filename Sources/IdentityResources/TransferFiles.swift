@@ -3,6 +3,7 @@
 import Glibc
 import IdentityClient
 import OAuthWire
+import SystemSupport
 
 /// The executor of file calls for transfers, which may wait for a disk.
 enum TransferFiles {

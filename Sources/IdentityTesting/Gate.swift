@@ -1,6 +1,7 @@
 // Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
 
 import IdentityClient
+import SystemSupport
 
 /// Holds answers back until a test lets them go, to test events *during* a request.
 ///

@@ -3,6 +3,7 @@
 public import FoundationEssentials
 public import IdentityClient
 import Synchronization
+import SystemSupport
 
 /// A clock that stands still until a test moves it. Sleeping on it takes no real time.
 ///

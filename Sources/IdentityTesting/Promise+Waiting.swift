@@ -1,6 +1,7 @@
 // Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
 
 import IdentityClient
+import SystemSupport
 
 extension Promise {
     /// Returns the outcome, or throws ``WaitTimedOut`` after `timeout` of real time. You can wait again after that.

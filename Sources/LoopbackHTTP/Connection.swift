@@ -1,6 +1,7 @@
 // Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
 
 import Glibc
+import SystemSupport
 
 /// One client's connection, used only on the loop's thread.
 final class Connection {
@@ -16,7 +17,7 @@ final class Connection {
         case lingering
     }
 
-    let socket: Descriptor
+    let socket: SharedDescriptor
     let peer: LoopbackPeer?
     var phase = Phase.reading
     var input: [UInt8] = []
@@ -31,7 +32,7 @@ final class Connection {
     private var output: ArraySlice<UInt8> = []
     private var writers: [CheckedContinuation<Void, any Error>] = []
 
-    init(_ socket: Descriptor, from peer: LoopbackPeer?) {
+    init(_ socket: SharedDescriptor, from peer: LoopbackPeer?) {
         self.socket = socket
         self.peer = peer
     }

@@ -1,6 +1,7 @@
 // Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
 
 import Glibc
+import SystemSupport
 
 /// The server's thread: it accepts, reads, parses and writes, and waits for all of it in one `poll`.
 final class ConnectionLoop {

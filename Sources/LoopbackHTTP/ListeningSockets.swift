@@ -1,10 +1,11 @@
 // Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
 
 import Glibc
+import SystemSupport
 
 /// Bound and listening sockets, one for each address, all with one port.
 struct ListeningSockets {
-    var descriptors: [Descriptor]
+    var descriptors: [SharedDescriptor]
     var hosts: [LoopbackServer.Host]
     var port: UInt16
 
@@ -40,12 +41,12 @@ struct ListeningSockets {
         return sockets
     }
 
-    private static func listen(_ host: LoopbackServer.Host, port: UInt16) throws -> (Descriptor, UInt16) {
+    private static func listen(_ host: LoopbackServer.Host, port: UInt16) throws -> (SharedDescriptor, UInt16) {
         let family = host == .ipv4 ? AF_INET : AF_INET6
         let type = Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue | SOCK_NONBLOCK.rawValue)
         let raw = socket(family, type, 0)
         guard raw >= 0 else { throw failure("socket", host, port) }
-        let descriptor = Descriptor(raw)
+        let descriptor = SharedDescriptor(raw)
 
         // A connection of an earlier run that lingers must not hold the port. On Linux this never lets two programs
         // listen on it. SO_REUSEPORT would, and is not set.

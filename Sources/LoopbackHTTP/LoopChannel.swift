@@ -2,6 +2,7 @@
 
 import Glibc
 import Synchronization
+import SystemSupport
 
 /// The channel from tasks and the server's owner to the loop's thread.
 final class LoopChannel: Sendable {
@@ -29,14 +30,14 @@ final class LoopChannel: Sendable {
     private struct State {
         var deliveries: [Delivery] = []
         var isClosed = false
-        var listeners: [Descriptor]
+        var listeners: [SharedDescriptor]
     }
 
     private let state: Mutex<State>
-    private let wake: (reading: Descriptor, writing: Descriptor)
+    private let wake: (reading: SharedDescriptor, writing: SharedDescriptor)
 
-    init(listeners: [Descriptor]) throws {
-        wake = try Descriptor.pair()
+    init(listeners: [SharedDescriptor]) throws {
+        wake = try SharedDescriptor.pair()
         state = Mutex(State(listeners: listeners))
     }
 
@@ -77,7 +78,7 @@ final class LoopChannel: Sendable {
     }
 
     enum Acceptance {
-        case connection(Descriptor, from: LoopbackPeer?)
+        case connection(SharedDescriptor, from: LoopbackPeer?)
         case none
         /// The process or the system has no room for another descriptor.
         case exhausted
@@ -91,7 +92,7 @@ final class LoopChannel: Sendable {
                 var length = peer.length
                 let raw = unsafe peer.withMutablePointer { unsafe Glibc.accept(listener.raw, $0, &length) }
                 if raw >= 0 {
-                    let descriptor = Descriptor(raw)
+                    let descriptor = SharedDescriptor(raw)
                     // `accept4` is not visible to Swift. A child that starts in between keeps the socket, but our
                     // `shutdown` still ends the connection.
                     guard fcntl(raw, F_SETFD, FD_CLOEXEC) == 0, fcntl(raw, F_SETFL, O_NONBLOCK) == 0 else { continue }

@@ -1,6 +1,7 @@
 // Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
 
 import Glibc
+import SystemSupport
 
 /// The other end of a connection over the loopback interface.
 package struct LoopbackPeer: Sendable {
@@ -22,7 +23,7 @@ package struct LoopbackPeer: Sendable {
     }
 
     /// - Parameter there: The address from `accept`.
-    init?(of socket: Descriptor, at there: LoopbackAddress) {
+    init?(of socket: SharedDescriptor, at there: LoopbackAddress) {
         var here = LoopbackAddress()
         var length = here.length
         guard unsafe here.withMutablePointer({ unsafe getsockname(socket.raw, $0, &length) }) == 0 else { return nil }

@@ -1,5 +1,7 @@
 // Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
 
+import SystemSupport
+
 /// A small HTTP/1.1 server for this machine only, for the redirect receiver and the embedded provider.
 ///
 /// It listens only on loopback addresses. Its own thread does all the waiting; tasks answer the requests. Releasing the
@@ -56,12 +58,14 @@ package final class LoopbackServer: Sendable {
         respond: @escaping @Sendable (LoopbackRequest) async -> LoopbackResponse
     ) throws -> LoopbackServer {
         let sockets = try ListeningSockets.open(hosts: hosts, port: port)
-        let channel = try LoopChannel(listeners: sockets.descriptors)
-        try DetachedThread.start {
-            ConnectionLoop(channel: channel, limits: limits, refuse: refuse, onTLS: onTLS, respond: respond)
-                .run()
-        }
-        return LoopbackServer(port: sockets.port, hosts: sockets.hosts, channel: channel)
+        do {
+            let channel = try LoopChannel(listeners: sockets.descriptors)
+            try DetachedThread.start {
+                ConnectionLoop(channel: channel, limits: limits, refuse: refuse, onTLS: onTLS, respond: respond)
+                    .run()
+            }
+            return LoopbackServer(port: sockets.port, hosts: sockets.hosts, channel: channel)
+        } catch let error as SystemCallError { throw LoopbackServerError(error) }
     }
 
     /// Listens on a socket in the file system, only for this user's programs, and starts to answer.
@@ -75,11 +79,13 @@ package final class LoopbackServer: Sendable {
         limits: Limits = Limits(),
         respond: @escaping @Sendable (LoopbackRequest) async -> LoopbackResponse
     ) throws -> LoopbackServer {
-        let channel = try LoopChannel(listeners: [try UnixSocket.listen(at: path)])
-        try DetachedThread.start {
-            ConnectionLoop(channel: channel, limits: limits, respond: respond).run()
-        }
-        return LoopbackServer(port: 0, hosts: [], channel: channel)
+        do {
+            let channel = try LoopChannel(listeners: [try UnixSocket.listen(at: path)])
+            try DetachedThread.start {
+                ConnectionLoop(channel: channel, limits: limits, respond: respond).run()
+            }
+            return LoopbackServer(port: 0, hosts: [], channel: channel)
+        } catch let error as SystemCallError { throw LoopbackServerError(error) }
     }
 
     private init(port: UInt16, hosts: [Host], channel: LoopChannel) {
@@ -110,6 +116,10 @@ package enum LoopbackServerError: Error, Hashable, Sendable {
     case noFreePort
     /// A system call failed for another reason.
     case system(call: String, errno: Int32)
+
+    init(_ error: SystemCallError) {
+        self = .system(call: "\(error.call)", errno: error.number)
+    }
 }
 
 extension LoopbackServerError: CustomStringConvertible {

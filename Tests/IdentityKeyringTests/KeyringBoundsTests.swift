@@ -4,6 +4,7 @@ import Glibc
 import IdentityClient
 import Logging
 import Synchronization
+import SystemSupport
 import Testing
 
 @testable import IdentityKeyring

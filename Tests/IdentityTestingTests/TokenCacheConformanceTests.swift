@@ -4,6 +4,7 @@ import IdentityClient
 import IdentityTestSupport
 import IdentityTesting
 import Synchronization
+import SystemSupport
 import Testing
 
 @Suite struct TokenCacheConformanceTests {

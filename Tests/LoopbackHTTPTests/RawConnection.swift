@@ -2,6 +2,7 @@
 
 import Glibc
 import LoopbackHTTP
+import SystemSupport
 
 /// A client that can misbehave: it sends exactly the bytes that the test names.
 final class RawConnection: Sendable {

@@ -48,22 +48,6 @@ enum {
 
 // MARK: Driver: one libcurl multi handle and what wakes it
 
-/// Whether the process has rights that its caller lacks: setuid, setgid, or capabilities of its file. See getauxval(3),
-/// `AT_SECURE`.
-bool ccurl_has_raised_rights(void);
-
-/// Keeps other processes of the user from reading the memory of this process, and the system from writing it to a file
-/// after a crash. Returns whether that worked. See prctl(2), `PR_SET_DUMPABLE`.
-bool ccurl_hide_memory(void);
-
-/// A descriptor of a process, readable once the process has ended and closed on exec, or -1 with errno: pidfd_open(2),
-/// which the C library has since 2.36 only.
-int ccurl_process_descriptor(int process);
-
-/// The kind of the file system of an open file, or 0: `f_type` of fstatfs(2), which Swift's module of the C library leaves
-/// out.
-uint32_t ccurl_file_system_kind(int descriptor);
-
 /// A driver that has loaded nothing yet; NULL without memory or file descriptors.
 ccurl_driver *ccurl_driver_new(void);
 /// Frees what ccurl_driver_close left: to be called last, from any thread.

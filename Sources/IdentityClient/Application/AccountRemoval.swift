@@ -1,6 +1,7 @@
 // Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
 
 import Logging
+import SystemSupport
 
 /// The removal of an account from the cache, for all programs of the group and all B2C policies.
 struct AccountRemoval: Sendable {

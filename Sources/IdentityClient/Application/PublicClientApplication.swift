@@ -2,6 +2,7 @@
 
 import FoundationEssentials
 import OAuthWire
+import SystemSupport
 
 /// An application object: signs people in and acquires access tokens for them.
 ///

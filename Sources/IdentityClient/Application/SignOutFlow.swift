@@ -3,6 +3,7 @@
 public import FoundationEssentials
 import Logging
 import OAuthWire
+import SystemSupport
 
 /// The flow that signs an account out: here first, then at the provider, as far as the program requested it.
 struct SignOutFlow: Sendable {

@@ -4,6 +4,7 @@ import CCurl
 import HTTPTypes
 import LoopbackHTTP
 import Synchronization
+import SystemSupport
 
 /// The C side of a driver.
 // Reviewed exception: the pointer never changes; `ccurl_driver_wake` may be called from any thread, everything else is

@@ -3,6 +3,7 @@
 import CCurl
 import FoundationEssentials
 import HTTPTypes
+import SystemSupport
 
 /// The driver's thread, which makes all calls of libcurl except the wake.
 @safe struct CurlLoop {

@@ -3,6 +3,7 @@
 import CCurl
 public import HTTPTypes
 import Synchronization
+import SystemSupport
 
 /// Sends requests with the system's libcurl, which the first request loads.
 ///

@@ -4,6 +4,7 @@ import HTTPTypes
 import Logging
 import OAuthWire
 import Synchronization
+import SystemSupport
 
 /// Fetches providers' published documents, once for any number of callers, and keeps them in memory and in the cache.
 final class DiscoveryCache: Sendable {

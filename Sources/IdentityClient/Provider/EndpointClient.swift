@@ -5,6 +5,7 @@ package import HTTPTypes
 package import IdentityTelemetry
 import Logging
 import OAuthWire
+import SystemSupport
 
 extension HTTPResponse {
     /// The wait that the server requests.

@@ -5,6 +5,7 @@ package import HTTPTypes
 import Logging
 package import OAuthWire
 import Synchronization
+import SystemSupport
 
 /// A record of a sign-in's requests, answers and decisions, without secrets, for a support case.
 ///

@@ -2,6 +2,7 @@
 
 import Logging
 import Synchronization
+import SystemSupport
 
 /// The intervals at which a watch compares without a hint.
 struct CachePace: Sendable {

@@ -3,6 +3,7 @@
 import FoundationEssentials
 import OAuthWire
 import Synchronization
+import SystemSupport
 
 // Records beside those of the accounts. None is kept in memory, because they are rarely read.
 extension CredentialStore {

@@ -1,6 +1,7 @@
 // Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
 
 import Synchronization
+import SystemSupport
 
 // Writes that must not be lost.
 extension CredentialStore {

@@ -3,6 +3,7 @@
 import FoundationEssentials
 import OAuthWire
 import Synchronization
+import SystemSupport
 
 /// Reads and writes credentials through a ``TokenCache``, and decodes a record only when its bytes changed.
 package final class CredentialStore: Sendable {

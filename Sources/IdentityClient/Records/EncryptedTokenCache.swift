@@ -1,6 +1,7 @@
 // Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
 
 import Synchronization
+import SystemSupport
 
 /// A cache that encrypts another cache's records with AES-256-GCM. The key is stored separately.
 ///

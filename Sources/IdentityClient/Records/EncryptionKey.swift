@@ -4,6 +4,7 @@ import Crypto
 import CryptoExtras
 import FoundationEssentials
 import Synchronization
+import SystemSupport
 
 /// The key of an ``EncryptedTokenCache``: 256 bits.
 ///

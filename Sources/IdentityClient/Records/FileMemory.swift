@@ -1,6 +1,7 @@
 // Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
 
 import Synchronization
+import SystemSupport
 
 /// The recently read records and the fingerprints that prove their files unchanged. Bounded in bytes and in open files.
 struct FileMemory {

@@ -3,6 +3,7 @@
 import Dispatch
 import Glibc
 import Synchronization
+import SystemSupport
 
 extension FileTokenCache {
     /// Returns the keys in `group` whose files change from now on, in this process or another. A reader that falls

@@ -1,7 +1,7 @@
 // Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
 
-import CCurl
 import Synchronization
+import SystemSupport
 
 // The lock of a lease is that of its own file, so that no other file is left over. The file gets its name when it is
 // locked, and every later lease is another file: a lock on a file that lost its name means nothing.
@@ -68,7 +68,7 @@ extension Descriptor {
     /// Whether every process that can open this file sees its locks. A network file system may keep the locks of each
     /// machine apart, and a FUSE file system those of each mount.
     var hasLocksOfThisKernel: Bool {
-        Self.localKinds.contains(ccurl_file_system_kind(number))
+        Self.localKinds.contains(SystemCall.fileSystemKind(of: number))
     }
 }
 

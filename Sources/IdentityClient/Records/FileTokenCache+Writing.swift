@@ -2,6 +2,7 @@
 
 import Glibc
 import Synchronization
+import SystemSupport
 
 extension FileTokenCache {
     /// Does `work` on the file of `key` under its lock, and waits for the lock if needed.

@@ -1,6 +1,7 @@
 // Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
 
 import Synchronization
+import SystemSupport
 
 /// A cache that keeps credentials in files that only their user may read, one file per record, safe between processes.
 ///

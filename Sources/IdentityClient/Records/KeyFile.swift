@@ -1,5 +1,7 @@
 // Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
 
+import SystemSupport
+
 /// A file with the key of an ``EncryptedTokenCache``, for machines without a keyring: a path, or a credential of systemd.
 ///
 /// The file has exactly 32 random bytes, or the same protected by a pass phrase (``PassPhraseKey``). Only its owner may

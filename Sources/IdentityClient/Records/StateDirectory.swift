@@ -1,5 +1,7 @@
 // Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
 
+import SystemSupport
+
 /// The directory for persistent data of a user's programs.
 package enum StateDirectory {
     /// The directory of this library: in `$XDG_STATE_HOME` if that is absolute, otherwise in `~/.local/state` or the

@@ -1,6 +1,7 @@
 // Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
 
 import Synchronization
+import SystemSupport
 
 /// A store for credentials. Implementations store opaque bytes; the library decides what they mean.
 ///

@@ -3,6 +3,7 @@
 public import FoundationEssentials
 import LoopbackHTTP
 import OAuthWire
+import SystemSupport
 
 /// Receives redirects to the program's own scheme, `msauth.com.example.app://auth` for example.
 ///

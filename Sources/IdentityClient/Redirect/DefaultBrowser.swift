@@ -2,6 +2,7 @@
 
 import FoundationEssentials
 import Glibc
+import SystemSupport
 
 /// The person's default browser, as the desktop's files name it. No program is started to ask.
 ///

@@ -3,6 +3,7 @@
 import FoundationEssentials
 import LoopbackHTTP
 import Synchronization
+import SystemSupport
 
 /// The received redirects, and the browsers that wait for their page.
 final class RedirectQueue: Sendable {

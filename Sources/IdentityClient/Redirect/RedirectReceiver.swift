@@ -1,6 +1,7 @@
 // Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
 
 public import FoundationEssentials
+import SystemSupport
 
 /// Waits for the redirect from the provider. The default listens on the loopback interface.
 ///

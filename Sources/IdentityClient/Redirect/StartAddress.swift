@@ -4,6 +4,7 @@ import FoundationEssentials
 import LoopbackHTTP
 import OAuthWire
 import Synchronization
+import SystemSupport
 
 /// An address on this computer that redirects the person's browser to another address, once.
 ///

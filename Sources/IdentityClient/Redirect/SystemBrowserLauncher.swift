@@ -1,6 +1,7 @@
 // Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
 
 public import FoundationEssentials
+import SystemSupport
 
 /// Shows a page to the person. The default opens the system's browser.
 ///

@@ -2,6 +2,7 @@
 
 import Logging
 import OAuthWire
+import SystemSupport
 
 extension GrantValidation {
     /// Decides about the response to a refresh. The earlier claims stay if the response has no ID token, if no keys can

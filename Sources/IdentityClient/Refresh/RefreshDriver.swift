@@ -1,6 +1,7 @@
 // Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
 
 import IdentityTelemetry
+import SystemSupport
 
 /// Performs the actions of one ``RefreshMachine``, and reports the results to it.
 ///

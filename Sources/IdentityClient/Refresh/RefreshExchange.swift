@@ -3,6 +3,7 @@
 import Logging
 import OAuthWire
 import Synchronization
+import SystemSupport
 
 /// The use of one refresh token: the request, the record that the token was read from, and the results so far.
 struct RefreshExchange: Sendable {

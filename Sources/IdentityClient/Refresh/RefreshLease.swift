@@ -2,6 +2,7 @@
 
 import OAuthWire
 import Synchronization
+package import SystemSupport
 
 /// The exclusive right to refresh one credential, and its holder. It does not depend on the wall clock.
 package struct RefreshLease: Hashable, Sendable {

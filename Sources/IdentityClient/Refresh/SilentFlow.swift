@@ -2,6 +2,7 @@
 
 import Logging
 import OAuthWire
+import SystemSupport
 
 /// The flow that acquires a token from the cache if possible, otherwise by a refresh.
 struct SilentFlow: Sendable {

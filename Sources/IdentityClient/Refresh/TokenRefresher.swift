@@ -2,6 +2,7 @@
 
 import IdentityTelemetry
 import Synchronization
+import SystemSupport
 
 /// The refreshes of one application object: their queue, their pauses, and the leases kept until a write succeeds.
 final class TokenRefresher: Sendable {

@@ -2,6 +2,7 @@
 
 import FoundationEssentials
 import Logging
+import SystemSupport
 
 /// The sign-in through an identity broker.
 struct BrokerSignIn: Sendable {

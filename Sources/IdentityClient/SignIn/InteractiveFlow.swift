@@ -5,6 +5,7 @@ import IdentityTelemetry
 import Logging
 import OAuthWire
 import Synchronization
+import SystemSupport
 
 /// The flow that opens the browser, waits for the right redirect, and finishes the sign-in. With an identity broker, that
 /// is asked first.

@@ -2,6 +2,7 @@
 
 import Logging
 import OAuthWire
+import SystemSupport
 
 /// The last step of every sign-in: validates and stores its tokens.
 struct SignInCommit: Sendable {

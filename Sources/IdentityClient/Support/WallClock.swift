@@ -52,22 +52,3 @@ extension Date {
         return Date(timeIntervalSince1970: seconds).ISO8601Format()
     }
 }
-
-/// Measures how long the computer has slept since the meter's creation.
-///
-/// On Linux, `ContinuousClock` runs while the computer is suspended (`CLOCK_BOOTTIME`), and `SuspendingClock` stops
-/// (`CLOCK_MONOTONIC`): their difference is the time asleep.
-struct SleepMeter: Sendable {
-    private let continuous = ContinuousClock.now
-    private let suspending = SuspendingClock.now
-
-    var timeAsleep: Duration {
-        (ContinuousClock.now - continuous) - (SuspendingClock.now - suspending)
-    }
-}
-
-extension Duration {
-    var milliseconds: Int64 {
-        components.seconds * 1000 + components.attoseconds / 1_000_000_000_000_000
-    }
-}

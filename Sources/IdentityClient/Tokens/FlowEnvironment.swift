@@ -4,6 +4,7 @@ import FoundationEssentials
 import IdentityTelemetry
 import Logging
 import OAuthWire
+import SystemSupport
 
 /// The environment of every flow: the configuration, and the parts that are created from it once.
 final class FlowEnvironment: Sendable {

@@ -1,6 +1,7 @@
 // Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
 
 import OAuthWire
+import SystemSupport
 
 /// Decides whether a token response is believed, and what it says about the person.
 struct GrantValidation: Sendable {

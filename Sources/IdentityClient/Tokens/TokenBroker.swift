@@ -2,6 +2,7 @@
 
 public import FoundationEssentials
 import OAuthWire
+import SystemSupport
 
 /// An identity broker: a program of the computer that signs in for all programs, and keeps the refresh tokens.
 ///

@@ -2,6 +2,7 @@
 
 public import IdentityClient
 public import Logging
+import SystemSupport
 
 /// Keeps a desktop program's tokens in the best store that the machine has and the program accepts.
 ///

@@ -4,6 +4,7 @@ import Crypto
 import FoundationEssentials
 import GLibSupport
 public import IdentityClient
+import SystemSupport
 
 /// The key of encrypted files in a sandbox, derived from the secret that the desktop's portal keeps for this program alone.
 ///

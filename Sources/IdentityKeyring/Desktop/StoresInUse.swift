@@ -3,6 +3,7 @@
 import IdentityClient
 import Logging
 import Synchronization
+import SystemSupport
 
 /// A store that is open.
 struct DesktopStore: Sendable {

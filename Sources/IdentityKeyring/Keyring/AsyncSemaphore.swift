@@ -2,6 +2,7 @@
 
 import IdentityClient
 import Synchronization
+import SystemSupport
 
 /// A semaphore for tasks. A waiting task blocks no thread, and the first task to wait has the first turn.
 final class AsyncSemaphore: Sendable {

@@ -4,6 +4,7 @@ import GLibSupport
 import IdentityClient
 import IdentityTelemetry
 import Synchronization
+import SystemSupport
 
 /// Provides the link to the keyring, and opens a new link when the old one has ended.
 final class KeyringConnector: Sendable {

@@ -3,6 +3,7 @@
 import GLibSupport
 import IdentityClient
 import Synchronization
+import SystemSupport
 
 /// The provider of the keyring, and the differences in its handling.
 extension KeyringLink {

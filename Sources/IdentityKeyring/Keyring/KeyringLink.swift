@@ -3,6 +3,7 @@
 import GLibSupport
 import IdentityClient
 import Synchronization
+import SystemSupport
 
 /// A private connection to the bus, and a session with the keyring in which secrets are encrypted once one is read or written.
 ///

@@ -3,6 +3,7 @@
 import CGIO
 import GLibSupport
 import IdentityClient
+import SystemSupport
 
 /// The meaning of a failure of GLib or of the keyring.
 enum KeyringProblem {

@@ -3,6 +3,7 @@
 import GLibSupport
 import IdentityClient
 import Synchronization
+import SystemSupport
 
 /// Asks the person to unlock the keyring or to create one, if the program allows it. Only one dialog is open at a time
 /// among all programs of the user.

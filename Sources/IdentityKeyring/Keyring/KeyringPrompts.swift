@@ -2,6 +2,7 @@
 
 import GLibSupport
 import IdentityClient
+import SystemSupport
 
 /// One prompt of the keyring, from its opening to its end.
 ///

@@ -2,6 +2,7 @@
 
 import IdentityClient
 import Synchronization
+import SystemSupport
 
 /// The keys whose next write must not fail because the keyring is just being restarted.
 final class KeyringReservations: Sendable {

@@ -3,6 +3,7 @@
 import GLibSupport
 import IdentityClient
 package import IdentityTelemetry
+import SystemSupport
 
 /// The settings of a keyring cache besides its name. Tests change them; programs use the defaults.
 package struct KeyringSettings: Sendable {

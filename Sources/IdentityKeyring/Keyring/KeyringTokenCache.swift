@@ -3,6 +3,7 @@
 import GLibSupport
 public import IdentityClient
 package import Logging
+import SystemSupport
 
 /// Keeps credentials in the desktop's keyring: GNOME Keyring, KWallet, KeePassXC, or another provider of the Secret
 /// Service.

@@ -3,6 +3,7 @@
 import FoundationEssentials
 import GLibSupport
 import IdentityClient
+import SystemSupport
 
 /// One change of one record, while its lock is held.
 struct KeyringWrite {

@@ -4,6 +4,7 @@ import CGIO
 import CLibSecret
 import GLibSupport
 import IdentityClient
+import SystemSupport
 
 /// A session of libsecret, which negotiates the encryption of secrets with the keyring, and encrypts them.
 final class SecretSession: Sendable {

@@ -2,6 +2,7 @@
 
 public import IdentityClient
 import Synchronization
+import SystemSupport
 
 /// A cache in a keyring item that programs with Microsoft's authentication libraries (MSAL) use too.
 ///

@@ -3,6 +3,7 @@
 public import FoundationEssentials
 public import IdentityClient
 import Synchronization
+import SystemSupport
 
 /// Receives redirects without a port. A ``ScriptedBrowser`` with the same receiver hands them over directly.
 ///

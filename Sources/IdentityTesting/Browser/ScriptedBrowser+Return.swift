@@ -4,6 +4,7 @@ import FoundationEssentials
 import IdentityClient
 import OAuthWire
 import Synchronization
+import SystemSupport
 
 // The way back to the program, and what goes wrong on it.
 extension ScriptedBrowser {

@@ -4,6 +4,7 @@ public import FoundationEssentials
 import IdentityClient
 import OAuthWire
 import Synchronization
+import SystemSupport
 
 extension ScriptedBrowser {
     struct Step {

@@ -3,6 +3,7 @@
 public import FoundationEssentials
 public import IdentityClient
 import Synchronization
+import SystemSupport
 
 /// A scripted person in front of a browser, who signs in, gives or refuses consent, and follows the provider's
 /// redirects.

@@ -4,6 +4,7 @@ import Glibc
 import HTTPTypes
 import IdentityClient
 import Synchronization
+import SystemSupport
 
 /// A point at which the worker kills itself with SIGKILL, which no program can catch, or waits for the signal to go on.
 package enum CrashPoint: Equatable, Sendable {

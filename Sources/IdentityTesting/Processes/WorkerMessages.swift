@@ -3,6 +3,7 @@
 import Glibc
 import IdentityClient
 import LoopbackHTTP
+import SystemSupport
 
 /// The instructions for a worker, passed in an environment variable.
 package struct WorkerOrders: Codable, Sendable {

@@ -4,6 +4,7 @@ import FoundationEssentials
 package import Glibc
 import LoopbackHTTP
 import Synchronization
+import SystemSupport
 
 /// A running worker and its output so far. The worker is killed with this object.
 package final class WorkerProcess: Sendable {

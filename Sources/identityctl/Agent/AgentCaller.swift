@@ -3,13 +3,14 @@
 import Glibc
 import IdentityClient
 import LoopbackHTTP
+import SystemSupport
 
 /// The process at the other end of a connection, as the kernel knows it.
 struct AgentPeer: Hashable, Sendable {
     let process: Int32
     let user: UInt32
 
-    init?(of socket: Descriptor) {
+    init?(of socket: SharedDescriptor) {
         guard let peer = UnixSocket.peer(of: socket) else { return nil }
         (process, user) = peer
     }

@@ -5,6 +5,7 @@ import Glibc
 import IdentityClient
 import LoopbackHTTP
 import OAuthWire
+import SystemSupport
 
 /// Asks an agent: one connection, one request, one answer.
 struct AgentClient: Sendable {

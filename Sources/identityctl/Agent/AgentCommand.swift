@@ -4,6 +4,7 @@ import ArgumentParser
 import Glibc
 import IdentityClient
 import OAuthWire
+import SystemSupport
 
 /// The commands for the agent.
 struct AgentCommand: AsyncParsableCommand {

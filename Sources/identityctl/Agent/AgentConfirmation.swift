@@ -2,6 +2,7 @@
 
 import IdentityClient
 import Synchronization
+import SystemSupport
 
 /// Whether the person is asked before a token of a profile is handed out.
 enum AgentConfirmation: Hashable, Sendable {

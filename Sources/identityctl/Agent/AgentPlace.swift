@@ -3,14 +3,15 @@
 import Glibc
 import IdentityClient
 import LoopbackHTTP
+import SystemSupport
 
 /// The place where an agent listens: its two sockets, and a lock that keeps every other agent away from them.
 final class AgentPlace: Sendable {
     /// The path of the socket for requests.
     let path: String
     /// The socket for requests, and the socket for control.
-    let listeners: [Descriptor]
-    private let lock: Descriptor
+    let listeners: [SharedDescriptor]
+    private let lock: SharedDescriptor
     /// The names that end with the agent, the lock's last.
     private let names: [String]
 
@@ -18,7 +19,7 @@ final class AgentPlace: Sendable {
     ///
     /// - Parameter activated: The socket for requests if systemd listens on it.
     /// - Throws: `SystemFailure`, also if another agent has the place.
-    init(_ path: String, activated: Descriptor? = nil) throws {
+    init(_ path: String, activated: SharedDescriptor? = nil) throws {
         let control = AgentSocket.controlPath(path)
         let names = activated == nil ? [path, control] : [control]
         try Self.makeDirectory(of: path)
@@ -65,13 +66,13 @@ final class AgentPlace: Sendable {
     }
 
     /// Takes the lock, which the system frees when this process ends, however it ends.
-    private static func lock(_ lockPath: String, for path: String) throws -> Descriptor {
+    private static func lock(_ lockPath: String, for path: String) throws -> SharedDescriptor {
         for _ in 0..<10 {
             let raw = unsafe open(lockPath, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0o600)
             guard raw >= 0 else {
                 throw SystemFailure("The agent's lock \(lockPath.printable) could not be opened", number: errno)
             }
-            let lock = Descriptor(raw)
+            let lock = SharedDescriptor(raw)
             guard flock(raw, LOCK_EX | LOCK_NB) == 0 else {
                 guard errno == EWOULDBLOCK else {
                     throw SystemFailure("The agent's lock \(lockPath.printable) could not be taken", number: errno)
@@ -89,11 +90,11 @@ final class AgentPlace: Sendable {
         throw taken(path)
     }
 
-    private static func listen(at path: String) throws -> Descriptor {
+    private static func listen(at path: String) throws -> SharedDescriptor {
         do {
             return try UnixSocket.listen(at: path, backlog: 128)
-        } catch LoopbackServerError.system(_, let number) {
-            throw SystemFailure("The socket \(path.printable) could not be made", number: number)
+        } catch let error as SystemCallError {
+            throw SystemFailure("The socket \(path.printable) could not be made", number: error.number)
         }
     }
 

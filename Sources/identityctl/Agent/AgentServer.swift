@@ -5,6 +5,7 @@ import Glibc
 import IdentityClient
 import LoopbackHTTP
 import Synchronization
+import SystemSupport
 
 /// Answers one request on each connection. Its own thread does all the waiting; tasks make the answers.
 final class AgentServer: Sendable {
@@ -34,7 +35,7 @@ final class AgentServer: Sendable {
     ///   - refuse: Makes the answer to bytes that are no request, by the reason.
     ///   - respond: Makes an answer, in a task that is cancelled when the connection breaks or the server closes.
     init(
-        listeners: [Descriptor],
+        listeners: [SharedDescriptor],
         limits: Limits = Limits(),
         refuse: @escaping @Sendable (String) -> [UInt8],
         respond: @escaping @Sendable (Arrival) async -> [UInt8]
@@ -68,11 +69,11 @@ final class AgentServer: Sendable {
 private final class AgentChannel: Sendable {
     private let state = Mutex((answers: [(connection: Int, bytes: [UInt8])](), isClosed: false))
     let ended = Promise<Void>()
-    let reading: Descriptor
-    private let writing: Descriptor
+    let reading: SharedDescriptor
+    private let writing: SharedDescriptor
 
     init() throws {
-        (reading, writing) = try Descriptor.pair()
+        (reading, writing) = try SharedDescriptor.pair()
     }
 
     func post(_ bytes: [UInt8], to connection: Int) {
@@ -103,7 +104,7 @@ private final class AgentChannel: Sendable {
 
 /// One client's connection, used only on the loop's thread.
 private final class AgentConnection {
-    let socket: Descriptor
+    let socket: SharedDescriptor
     let peer: AgentPeer
     let listener: Int
     var deadline: ContinuousClock.Instant?
@@ -115,7 +116,7 @@ private final class AgentConnection {
     /// with a key, takes any answer for ours, and reads a plain error only after its second message.
     var refusal: [UInt8]?
 
-    init(_ socket: Descriptor, _ peer: AgentPeer, _ listener: Int, until deadline: ContinuousClock.Instant) {
+    init(_ socket: SharedDescriptor, _ peer: AgentPeer, _ listener: Int, until deadline: ContinuousClock.Instant) {
         self.socket = socket
         self.peer = peer
         self.listener = listener
@@ -129,7 +130,7 @@ private final class AgentConnection {
 /// The server's thread: it accepts, reads and writes, and waits for all of it in one `poll`.
 private final class AgentLoop {
     private let channel: AgentChannel
-    private let listeners: [Descriptor]
+    private let listeners: [SharedDescriptor]
     private let limits: AgentServer.Limits
     private let refuse: @Sendable (String) -> [UInt8]
     private let respond: @Sendable (AgentServer.Arrival) async -> [UInt8]
@@ -143,7 +144,7 @@ private final class AgentLoop {
 
     init(
         _ channel: AgentChannel,
-        _ listeners: [Descriptor],
+        _ listeners: [SharedDescriptor],
         _ limits: AgentServer.Limits,
         _ refuse: @escaping @Sendable (String) -> [UInt8],
         _ respond: @escaping @Sendable (AgentServer.Arrival) async -> [UInt8]
@@ -201,7 +202,7 @@ private final class AgentLoop {
                 if isExhausted { acceptsAgainAt = clock.now + .milliseconds(100) }
                 return
             }
-            let socket = Descriptor(raw)
+            let socket = SharedDescriptor(raw)
             // `accept4` is not visible to Swift.
             guard fcntl(raw, F_SETFD, FD_CLOEXEC) == 0, fcntl(raw, F_SETFL, O_NONBLOCK) == 0,
                 let peer = AgentPeer(of: socket), peer.user == geteuid()

@@ -5,6 +5,7 @@ import IdentityClient
 import Logging
 import OAuthWire
 import Synchronization
+import SystemSupport
 
 /// Answers the agent's requests. One application object for each profile answers from memory.
 final class AgentService: Sendable {

@@ -4,6 +4,7 @@ import FoundationEssentials
 import IdentityClient
 import Logging
 import Synchronization
+import SystemSupport
 
 /// Tells the person that a profile needs a sign-in: once, until a token was had again. Its button signs in.
 final class AgentSignIns: Sendable {

@@ -3,6 +3,7 @@
 import Glibc
 import IdentityClient
 import LoopbackHTTP
+import SystemSupport
 
 /// The sockets of an agent.
 enum AgentSocket {
@@ -41,7 +42,7 @@ enum AgentSocket {
     /// The listening socket that systemd passes to this process; `nil` if it passes none.
     ///
     /// - SeeAlso: sd_listen_fds(3)
-    static func activated(_ environment: Environment) throws -> Descriptor? {
+    static func activated(_ environment: Environment) throws -> SharedDescriptor? {
         guard let process = environment["LISTEN_PID"], Int32(process) == getpid() else { return nil }
         guard environment["LISTEN_FDS"] == "1" else {
             throw SystemFailure("systemd passed other than one socket. Look at the agent's socket unit.")
@@ -51,11 +52,11 @@ enum AgentSocket {
         guard unsafe getsockopt(3, SOL_SOCKET, SO_ACCEPTCONN, &isListening, &size) == 0, isListening == 1,
             fcntl(3, F_SETFD, FD_CLOEXEC) == 0, fcntl(3, F_SETFL, O_NONBLOCK) == 0
         else { throw SystemFailure("systemd passed no listening socket. Look at the agent's socket unit.") }
-        return Descriptor(3)
+        return SharedDescriptor(3)
     }
 
     /// The path that a listening socket is bound to.
-    static func path(of socket: Descriptor) -> String? {
+    static func path(of socket: SharedDescriptor) -> String? {
         var address = sockaddr_un()
         var size = socklen_t(MemoryLayout<sockaddr_un>.size)
         let result = unsafe withUnsafeMutablePointer(to: &address) { pointer in
@@ -71,7 +72,7 @@ enum AgentSocket {
     /// Connects, and waits at most `seconds` for each of the later steps.
     ///
     /// - Returns: `nil` if no process of this user, or of root, listens at `path`; `errno` says why.
-    static func connected(to path: String, seconds: Int) -> Descriptor? {
+    static func connected(to path: String, seconds: Int) -> SharedDescriptor? {
         guard let socket = UnixSocket.connect(to: path, timeoutSeconds: seconds) else { return nil }
         // A token from another user's agent could be a trap. sshd, which forwards, may run as root.
         guard let user = AgentPeer(of: socket)?.user, user == geteuid() || user == 0 else {

@@ -5,6 +5,7 @@ import FoundationEssentials
 import IdentityClient
 import IdentityKeyring
 import OAuthWire
+import SystemSupport
 
 /// The commands for the store of the tokens.
 struct CacheCommand: AsyncParsableCommand {

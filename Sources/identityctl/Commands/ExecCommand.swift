@@ -2,6 +2,7 @@
 
 import ArgumentParser
 import IdentityClient
+import SystemSupport
 
 /// The command that runs another command with a token.
 struct ExecCommand: ToolCommand {

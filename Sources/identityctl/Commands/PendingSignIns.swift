@@ -5,6 +5,7 @@ import Glibc
 import IdentityClient
 import LoopbackHTTP
 import OAuthWire
+import SystemSupport
 
 /// The sign-ins of a client that `login --start` began and `login --finish` has not ended: a file for each, which only this
 /// user can read, in the directory for data of a session.
@@ -52,7 +53,7 @@ struct PendingSignIns {
             if errno == ENOENT { return nil }
             throw SystemFailure("\(path.printable) cannot be read", number: errno)
         }
-        let lock = Descriptor(raw)
+        let lock = SharedDescriptor(raw)
         guard flock(raw, LOCK_EX | LOCK_NB) == 0 else {
             throw AuthenticationError(.interactionInProgress, "Another command is finishing this sign-in.")
         }
@@ -103,9 +104,9 @@ struct PendingSignIn {
     let account: String?
     private let path: String
     /// Keeps other commands away until it is released, also if this command is killed.
-    private let lock: Descriptor
+    private let lock: SharedDescriptor
 
-    fileprivate init(request: [UInt8], account: String?, path: String, lock: Descriptor) {
+    fileprivate init(request: [UInt8], account: String?, path: String, lock: SharedDescriptor) {
         self.request = request
         self.account = account
         self.path = path

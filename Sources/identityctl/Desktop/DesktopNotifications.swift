@@ -3,6 +3,7 @@
 import GLibSupport
 import IdentityClient
 import Synchronization
+import SystemSupport
 
 /// The notifications of the desktop, over the session bus.
 ///

@@ -1,6 +1,7 @@
 // Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
 
 import IdentityClient
+import SystemSupport
 
 /// Asks the person for a yes at the desktop; where that is not possible, by the program in `SSH_ASKPASS`, as ssh-agent does;
 /// or else at the terminal.

@@ -3,6 +3,7 @@
 import GLibSupport
 import IdentityClient
 import Logging
+import SystemSupport
 
 /// Follows the lock of this user's screen: the screen saver's on the session bus, and logind's on the system's bus.
 ///

@@ -3,6 +3,7 @@
 import Glibc
 import IdentityClient
 import Synchronization
+import SystemSupport
 
 /// A process that this one starts and waits for.
 final class ChildProcess: Sendable {

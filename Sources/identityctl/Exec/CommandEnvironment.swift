@@ -1,5 +1,7 @@
 // Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
 
+import SystemSupport
+
 /// The variables of a command.
 enum CommandEnvironment {
     /// Returns `variables` without the `withheld`, and with `names` set to `value`.

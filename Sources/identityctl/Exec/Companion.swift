@@ -3,6 +3,7 @@
 import Dispatch
 import Glibc
 import IdentityClient
+import SystemSupport
 
 /// The process that keeps a file fresh beside a command, and ends with the command.
 ///

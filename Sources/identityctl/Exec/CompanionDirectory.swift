@@ -3,6 +3,7 @@
 import FoundationEssentials
 import Glibc
 import IdentityClient
+import SystemSupport
 
 /// The directory of the file that a companion keeps fresh. Its name tells which process is the command.
 enum CompanionDirectory {

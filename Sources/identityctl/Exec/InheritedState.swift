@@ -2,6 +2,7 @@
 
 import FoundationEssentials
 import Glibc
+import SystemSupport
 
 /// The signals and descriptors as the caller left them, which the command gets unchanged.
 struct InheritedState: Sendable {
@@ -38,8 +39,7 @@ struct InheritedState: Sendable {
 
     /// The descriptors beyond the standard three.
     static func openDescriptors() -> [Int32] {
-        let names = try? FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd")
-        return (names?.compactMap { Int32($0) } ?? Array(3..<1024)).filter { $0 > 2 && fcntl($0, F_GETFD) >= 0 }
+        (SystemCall.openDescriptors ?? Array(3..<1024)).filter { $0 > 2 && fcntl($0, F_GETFD) >= 0 }
     }
 
     private static func isClosedOnExec(_ number: Int32) -> Bool {

@@ -1,6 +1,7 @@
 // Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
 
 import Glibc
+import SystemSupport
 
 /// A program's end, and the text that it wrote.
 struct ProgramOutcome: Hashable, Sendable {

@@ -3,6 +3,7 @@
 import FoundationEssentials
 import Glibc
 import IdentityClient
+import SystemSupport
 
 /// The programs and places of a person, whose tools are set up.
 struct Home: Sendable {

@@ -2,6 +2,7 @@
 
 import Glibc
 import IdentityClient
+import SystemSupport
 
 /// A tool that is set up by lines of a text file, because it has no command for them.
 struct LinesIntegration: Integration {

@@ -3,6 +3,7 @@
 import ArgumentParser
 import Glibc
 import IdentityClient
+import SystemSupport
 
 /// The option that names a public key's file.
 struct PublicKeyOption: ParsableArguments {

@@ -1,5 +1,7 @@
 // Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
 
+import SystemSupport
+
 extension StringProtocol {
     /// The text without terminal commands: control characters become the replacement character.
     var printable: String {
@@ -38,4 +40,9 @@ extension UInt16 {
         let digits = String(self, radix: 16, uppercase: true)
         return "\\u" + String(repeating: "0", count: 4 - digits.count) + digits
     }
+}
+
+extension CText {
+    /// The bytes without the NUL, as text for a person.
+    var text: String { String(decoding: dropLast().map(UInt8.init(bitPattern:)), as: UTF8.self).printable }
 }

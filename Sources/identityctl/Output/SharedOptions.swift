@@ -2,6 +2,7 @@
 
 import IdentityClient
 import OAuthWire
+import SystemSupport
 
 /// The options of a command that other commands take as well. Advice can then name a complete command.
 ///

@@ -2,6 +2,7 @@
 
 import Glibc
 import IdentityClient
+import SystemSupport
 
 /// The directory of a person's profiles, and the name of the default one.
 struct ProfileDirectory: Sendable {

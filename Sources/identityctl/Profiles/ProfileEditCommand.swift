@@ -2,6 +2,7 @@
 
 import ArgumentParser
 import Glibc
+import SystemSupport
 
 /// The command that changes a profile in the person's editor.
 struct ProfileEditCommand: ToolCommand {

@@ -2,6 +2,7 @@
 
 import Glibc
 import IdentityClient
+import SystemSupport
 
 /// A person's file that is read as a whole.
 enum PlainFile {

@@ -5,6 +5,7 @@ import IdentityKeyring
 import Logging
 import OAuthWire
 import Synchronization
+import SystemSupport
 
 /// The environment of a command, and the application object that the command makes.
 final class Session: Sendable {

@@ -3,6 +3,7 @@
 import FoundationEssentials
 import IdentityClient
 import OAuthWire
+import SystemSupport
 
 /// A token with its end, and the account that it is for.
 struct SourcedToken: Hashable, Sendable {

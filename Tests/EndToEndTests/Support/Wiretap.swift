@@ -4,6 +4,7 @@ import FoundationEssentials
 import HTTPTypes
 import IdentityClient
 import Synchronization
+import SystemSupport
 import Testing
 
 /// A transport that passes requests on and records the exchanges with the token endpoint.

@@ -2,6 +2,7 @@
 
 import Glibc
 import IdentityTestSupport
+import SystemSupport
 import Testing
 
 @testable import IdentityClient

@@ -4,6 +4,7 @@ import FoundationEssentials
 import Glibc
 import IdentityTestSupport
 import Synchronization
+import SystemSupport
 import Testing
 
 @testable import IdentityClient

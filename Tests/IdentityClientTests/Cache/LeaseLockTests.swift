@@ -3,6 +3,7 @@
 import Foundation
 import Glibc
 import IdentityTestSupport
+import SystemSupport
 import Testing
 
 @testable import IdentityClient

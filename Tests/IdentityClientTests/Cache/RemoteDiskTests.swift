@@ -3,6 +3,7 @@
 import Foundation
 import IdentityTestSupport
 import Synchronization
+import SystemSupport
 import Testing
 
 @testable import IdentityClient

@@ -4,6 +4,7 @@ import FoundationEssentials
 import Glibc
 import IdentityTestSupport
 import IdentityTesting
+import SystemSupport
 import Testing
 
 @testable import IdentityClient

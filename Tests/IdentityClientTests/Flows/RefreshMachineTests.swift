@@ -1,6 +1,7 @@
 // Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
 
 import IdentityClient
+import SystemSupport
 import Testing
 
 /// The next step of a refresh after each event. `ExplorerTests` goes through every order of events.

@@ -4,6 +4,7 @@ import Glibc
 import IdentityClient
 import IdentityTestSupport
 import IdentityTesting
+import SystemSupport
 import Testing
 
 /// A refresh token is spent only if its successor can be stored.

@@ -4,6 +4,7 @@ import IdentityTelemetry
 import IdentityTestSupport
 import IdentityTesting
 import Synchronization
+import SystemSupport
 import Testing
 
 @testable import IdentityClient

@@ -3,6 +3,7 @@
 import IdentityClient
 import IdentityTestSupport
 import IdentityTesting
+import SystemSupport
 import Testing
 
 struct Trouble: Error {}

@@ -2,6 +2,7 @@
 
 import Foundation
 import Glibc
+import SystemSupport
 import Testing
 
 @testable import IdentityClient

@@ -2,6 +2,7 @@
 
 import IdentityTestSupport
 import IdentityTesting
+import SystemSupport
 import Testing
 
 @testable import IdentityClient

@@ -2,6 +2,7 @@
 
 import HTTPTypes
 import IdentityTestSupport
+import SystemSupport
 import Testing
 
 @testable import IdentityClient

@@ -2,6 +2,7 @@
 
 import IdentityClient
 import Synchronization
+import SystemSupport
 import Testing
 
 @testable import identityctl

@@ -6,6 +6,7 @@ import Glibc
 import IdentityTestSupport
 import LoopbackHTTP
 import Synchronization
+import SystemSupport
 import Testing
 
 @testable import identityctl

@@ -4,6 +4,7 @@ import Foundation
 import IdentityClient
 import IdentityTestSupport
 import LoopbackHTTP
+import SystemSupport
 import Testing
 
 @testable import identityctl

@@ -7,6 +7,7 @@ import IdentityTesting
 import Logging
 import OAuthWire
 import Synchronization
+import SystemSupport
 import Testing
 
 @testable import identityctl

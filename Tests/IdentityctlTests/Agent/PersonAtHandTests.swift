@@ -4,6 +4,7 @@ import Foundation
 import Glibc
 import IdentityClient
 import IdentityTestSupport
+import SystemSupport
 import Testing
 
 @testable import identityctl

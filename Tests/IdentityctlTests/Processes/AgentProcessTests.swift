@@ -6,6 +6,7 @@ import IdentityTestSupport
 import IdentityTesting
 import LoopbackHTTP
 import OAuthWire
+import SystemSupport
 import Testing
 
 /// A running agent, and programs that ask it.

@@ -5,6 +5,7 @@ import IdentityTestSupport
 import IdentityTesting
 import LoopbackHTTP
 import OAuthWire
+import SystemSupport
 import Testing
 
 @testable import identityctl

@@ -5,6 +5,7 @@ import IdentityClient
 import IdentityTestSupport
 import IdentityTesting
 import Synchronization
+import SystemSupport
 import Testing
 
 @testable import identityctl

@@ -2,6 +2,7 @@
 
 import Glibc
 import OAuthWire
+import SystemSupport
 
 /// The file of a shared cache: read without a lock, and replaced as a whole under the lock file of its programs.
 ///

@@ -1,6 +1,7 @@
 // Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
 
 import Glibc
+import SystemSupport
 
 /// The right to change a shared cache: both kinds of lock that the MSALs use, on one lock file.
 ///

@@ -2,6 +2,7 @@
 
 import Glibc
 import Synchronization
+package import SystemSupport
 
 /// The file beside a keyring item by whose time programs with MSAL tell each other that the item has changed, and the lock file under
 /// which they write.

@@ -1,5 +1,7 @@
 // Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
 
+import SystemSupport
+
 /// A file in which programs with Microsoft's authentication libraries keep their tokens, and the file of its lock.
 ///
 /// All of these files hold clear text; they are protected by their mode alone. Each program that uses the file must

@@ -2,6 +2,7 @@
 
 import OAuthWire
 import Synchronization
+import SystemSupport
 
 /// A cache in a file that programs with Microsoft's authentication libraries (MSAL) use too.
 ///

@@ -40,7 +40,7 @@ package final class QueueExecutor: Sendable {
     }
 
     /// Runs `work` on a queue without waiting for it.
-    func start(_ work: @escaping @Sendable () -> Void) {
+    package func start(_ work: @escaping @Sendable () -> Void) {
         enqueue(work)
     }
 

@@ -1,22 +1,22 @@
 // Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
 
-import Dispatch
+package import Dispatch
 import Glibc
 
 /// The kernel's queue of events in watched directories.
-final class Inotify: Sendable {
-    struct Event {
-        let watch: Int32
-        let mask: UInt32
+package final class Inotify: Sendable {
+    package struct Event {
+        package let watch: Int32
+        package let mask: UInt32
         /// The name of the changed file; empty if the event is about the directory itself.
-        let name: String
+        package let name: String
 
-        func isAny(of flags: Int32) -> Bool { mask & UInt32(bitPattern: flags) != 0 }
+        package func isAny(of flags: Int32) -> Bool { mask & UInt32(bitPattern: flags) != 0 }
     }
 
     private let number: Int32
 
-    init() throws(SystemCallError) {
+    package init() throws(SystemCallError) {
         number = inotify_init1(Int32(IN_NONBLOCK | IN_CLOEXEC))
         guard number >= 0 else { throw SystemCallError("inotify_init1", "inotify") }
     }
@@ -26,7 +26,7 @@ final class Inotify: Sendable {
     }
 
     /// Watches a directory; `nil` if there is none at `path`.
-    func watch(_ path: String, for flags: Int32) throws(SystemCallError) -> Int32? {
+    package func watch(_ path: String, for flags: Int32) throws(SystemCallError) -> Int32? {
         let watch = unsafe inotify_add_watch(number, path, UInt32(bitPattern: flags | IN_ONLYDIR))
         if watch >= 0 { return watch }
         if errno == ENOENT || errno == ENOTDIR { return nil }
@@ -34,12 +34,12 @@ final class Inotify: Sendable {
     }
 
     /// Ends a watch; it may already have ended by itself.
-    func end(_ watch: Int32) {
+    package func end(_ watch: Int32) {
         inotify_rm_watch(number, watch)
     }
 
     /// The events since the last call.
-    func events() -> [Event] {
+    package func events() -> [Event] {
         var events: [Event] = []
         while true {
             var count = 0
@@ -54,7 +54,7 @@ final class Inotify: Sendable {
     }
 
     /// A source that calls `handler` on `queue` when there are events. Cancel the source before you release it.
-    func source(on queue: DispatchQueue, _ handler: @escaping @Sendable () -> Void) -> any DispatchSourceRead {
+    package func source(on queue: DispatchQueue, _ handler: @escaping @Sendable () -> Void) -> any DispatchSourceRead {
         let source = DispatchSource.makeReadSource(fileDescriptor: number, queue: queue)
         source.setEventHandler(handler: handler)
         // The descriptor is closed with this object, which must outlive the source's use of it.

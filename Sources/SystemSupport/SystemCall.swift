@@ -1,29 +1,29 @@
 // Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
 
-import CCurl
-import Glibc
+import CSystemSupport
+package import Glibc
 
 /// A failed system call, with its reason and path.
-struct SystemCallError: Error {
-    let call: StaticString
-    let number: Int32
-    let path: String
+package struct SystemCallError: Error {
+    package let call: StaticString
+    package let number: Int32
+    package let path: String
 
     /// Takes the reason from `errno`; create the error directly after the call.
-    init(_ call: StaticString, _ path: String, number: Int32 = errno) {
+    package init(_ call: StaticString, _ path: String, number: Int32 = errno) {
         self.call = call
         self.number = number
         self.path = path
     }
 
     /// Whether the file exists already.
-    var isExistence: Bool { number == EEXIST }
+    package var isExistence: Bool { number == EEXIST }
 
     /// Whether a symbolic link is where none may be.
-    var isLink: Bool { number == ELOOP }
+    package var isLink: Bool { number == ELOOP }
 
     /// The system's text for the reason.
-    var reason: String {
+    package var reason: String {
         unsafe String(cString: strerror(number))
     }
 }
@@ -34,21 +34,21 @@ package enum SystemCall {
     package static var effectiveUser: UInt32 { geteuid() }
 
     /// Checks that this process may create files in a directory, without creating any.
-    static func checkWritable(_ directory: String) throws(SystemCallError) {
+    package static func checkWritable(_ directory: String) throws(SystemCallError) {
         guard unsafe faccessat(AT_FDCWD, directory, W_OK | X_OK, AT_EACCESS) == 0 else {
             throw SystemCallError("access", directory)
         }
     }
 
     /// The current time, as file systems stamp it.
-    static var now: FileTime {
+    package static var now: FileTime {
         var now = timespec()
         unsafe clock_gettime(CLOCK_REALTIME, &now)
         return FileTime(now)
     }
 
     /// The monotonic clock at its last tick, some milliseconds ago; reading it needs no system call.
-    static var coarseTime: CoarseTime {
+    package static var coarseTime: CoarseTime {
         var now = timespec()
         unsafe clock_gettime(CLOCK_MONOTONIC_COARSE, &now)
         return CoarseTime(nanoseconds: Int64(now.tv_sec) * 1_000_000_000 + Int64(now.tv_nsec))
@@ -63,17 +63,17 @@ package enum SystemCall {
     /// fewer rights controls the environment.
     ///
     /// - SeeAlso: `AT_SECURE` in getauxval(3)
-    package static let hasRaisedRights = ccurl_has_raised_rights()
+    package static let hasRaisedRights = csystem_has_raised_rights()
 
     /// Keeps other processes of the user from reading this process's memory, and core dumps from holding it.
     ///
     /// - Returns: Whether the system allows that.
-    package static func hideMemory() -> Bool { ccurl_hide_memory() }
+    package static func hideMemory() -> Bool { csystem_hide_memory() }
 
     /// Opens a descriptor of a process, which is readable once the process has ended.
     ///
     /// - Returns: -1 if there is no such process, or before Linux 5.3; `errno` says why.
-    package static func descriptor(ofProcess process: Int32) -> Int32 { ccurl_process_descriptor(process) }
+    package static func descriptor(ofProcess process: Int32) -> Int32 { csystem_process_descriptor(process) }
 
     /// A variable of the environment; `nil` if unset or empty, and in a program with raised rights.
     package static func environment(_ name: String) -> String? {
@@ -83,14 +83,14 @@ package enum SystemCall {
     }
 
     /// The directory at which relative paths begin.
-    static var workingDirectory: String? {
+    package static var workingDirectory: String? {
         guard let path = unsafe getcwd(nil, 0) else { return nil }
         defer { unsafe free(path) }
         return unsafe String(cString: path)
     }
 
     /// The home in the user database, or `nil` for an unknown user.
-    static func home(ofUser user: UInt32) -> String? {
+    package static func home(ofUser user: UInt32) -> String? {
         var entry = unsafe passwd()
         var found: UnsafeMutablePointer<passwd>?
         return unsafe withUnsafeTemporaryAllocation(of: CChar.self, capacity: 16 << 10) { text -> String? in
@@ -102,8 +102,26 @@ package enum SystemCall {
         }
     }
 
+    /// The numbers of this process's open descriptors; `nil` if the system does not tell.
+    package static var openDescriptors: [Int32]? {
+        guard let directory = unsafe opendir("/proc/self/fd") else { return nil }
+        defer { unsafe closedir(directory) }
+        let own = unsafe dirfd(directory)
+        var numbers: [Int32] = []
+        while let entry = unsafe readdir(directory) {
+            let name = unsafe withUnsafePointer(to: entry.pointee.d_name) { pointer in
+                unsafe pointer.withMemoryRebound(to: CChar.self, capacity: 256) { unsafe String(cString: $0) }
+            }
+            if let number = Int32(name), number != own { numbers.append(number) }
+        }
+        return numbers
+    }
+
+    /// The kind of the file system of an open file, or 0: `f_type` of fstatfs(2).
+    package static func fileSystemKind(of descriptor: Int32) -> UInt32 { csystem_file_system_kind(descriptor) }
+
     /// The status of `path`, or `nil` if it does not exist.
-    static func status(of path: String, followingLinks: Bool) throws(SystemCallError) -> FileStatus? {
+    package static func status(of path: String, followingLinks: Bool) throws(SystemCallError) -> FileStatus? {
         var status = stat()
         let result = followingLinks ? unsafe stat(path, &status) : unsafe lstat(path, &status)
         if result == 0 { return FileStatus(status) }
@@ -112,7 +130,7 @@ package enum SystemCall {
     }
 
     /// The fingerprint of the file at `path`, or `nil` if it is unavailable.
-    static func fingerprint(of path: String) -> FileFingerprint? {
+    package static func fingerprint(of path: String) -> FileFingerprint? {
         var status = stat()
         // Passing a string to C would copy it first; its own bytes avoid the copy.
         let result = unsafe path.withCString { unsafe lstat($0, &status) }
@@ -124,7 +142,7 @@ package enum SystemCall {
     /// If others may still write to it, the file system keeps no permissions: the call fails like an unsupported
     /// `chmod`, and leaves no directory.
     /// - Returns: `false` if the path already exists.
-    static func makeDirectory(_ path: String) throws(SystemCallError) -> Bool {
+    package static func makeDirectory(_ path: String) throws(SystemCallError) -> Bool {
         guard unsafe mkdir(path, 0o700) == 0 else {
             if errno == EEXIST { return false }
             throw SystemCallError("mkdir", path)
@@ -143,42 +161,42 @@ package enum SystemCall {
 }
 
 /// An instant as a file system stamps it, in nanoseconds since 1970.
-struct FileTime: Hashable, Sendable, Comparable {
-    let nanoseconds: Int64
+package struct FileTime: Hashable, Sendable, Comparable {
+    package let nanoseconds: Int64
 
     /// Limited to the years 1970 to 2255: any program can set another time, and sums must not overflow.
-    init(_ time: timespec) {
+    package init(_ time: timespec) {
         nanoseconds = min(max(0, Int64(time.tv_sec)), 9_000_000_000) * 1_000_000_000 + Int64(time.tv_nsec)
     }
 
-    var timespec: timespec {
+    package var timespec: timespec {
         Glibc.timespec(tv_sec: Int(nanoseconds / 1_000_000_000), tv_nsec: Int(nanoseconds % 1_000_000_000))
     }
 
     /// The time from this instant to `other`; negative if this instant is later.
-    func duration(to other: FileTime) -> Duration {
+    package func duration(to other: FileTime) -> Duration {
         .nanoseconds(other.nanoseconds - nanoseconds)
     }
 
-    static func < (one: FileTime, other: FileTime) -> Bool {
+    package static func < (one: FileTime, other: FileTime) -> Bool {
         one.nanoseconds < other.nanoseconds
     }
 }
 
 /// An instant of the monotonic clock, precise to hundredths of a second.
-struct CoarseTime: Sendable {
-    let nanoseconds: Int64
+package struct CoarseTime: Sendable {
+    package let nanoseconds: Int64
 }
 
 /// Values that distinguish a file's contents without reading them.
-struct FileFingerprint: Hashable, Sendable {
-    let device: UInt64
-    let inode: UInt64
-    let size: Int64
-    let modified: FileTime
-    let changed: FileTime
+package struct FileFingerprint: Hashable, Sendable {
+    package let device: UInt64
+    package let inode: UInt64
+    package let size: Int64
+    package let modified: FileTime
+    package let changed: FileTime
 
-    init(_ status: stat) {
+    package init(_ status: stat) {
         device = UInt64(status.st_dev)
         inode = UInt64(status.st_ino)
         size = Int64(status.st_size)
@@ -188,7 +206,7 @@ struct FileFingerprint: Hashable, Sendable {
 
     /// Whether `status` has this fingerprint. It compares in place, because copying a `stat` is expensive.
     @inline(__always)
-    func matches(_ status: stat) -> Bool {
+    package func matches(_ status: stat) -> Bool {
         changed == FileTime(status.st_ctim) && inode == UInt64(status.st_ino) && device == UInt64(status.st_dev)
             && size == Int64(status.st_size) && modified == FileTime(status.st_mtim)
     }
@@ -196,31 +214,31 @@ struct FileFingerprint: Hashable, Sendable {
     /// Whether a later change certainly gives another fingerprint, if this one was taken at `now`.
     ///
     /// Kernels before 6.13 stamp in ticks of up to 10 ms: two changes in one tick look the same.
-    func isSettled(at now: FileTime) -> Bool {
+    package func isSettled(at now: FileTime) -> Bool {
         max(modified, changed).duration(to: now) >= .milliseconds(20)
     }
 }
 
 /// The status of a file or directory.
-struct FileStatus: Sendable {
-    enum Kind: Sendable {
+package struct FileStatus: Sendable {
+    package enum Kind: Sendable {
         case file, directory, other
     }
 
-    let kind: Kind
-    let fingerprint: FileFingerprint
-    let owner: UInt32
-    let links: Int
+    package let kind: Kind
+    package let fingerprint: FileFingerprint
+    package let owner: UInt32
+    package let links: Int
     /// The permission bits.
-    let mode: UInt32
+    package let mode: UInt32
 
     /// Whether only its owner may read and write it.
-    var isPrivate: Bool { mode & 0o677 == 0o600 }
+    package var isPrivate: Bool { mode & 0o677 == 0o600 }
 
     /// Whether another user may write to it.
-    var isOpenToWriters: Bool { mode & 0o022 != 0 }
+    package var isOpenToWriters: Bool { mode & 0o022 != 0 }
 
-    init(_ status: stat) {
+    package init(_ status: stat) {
         kind =
             switch status.st_mode & S_IFMT {
             case S_IFREG: .file

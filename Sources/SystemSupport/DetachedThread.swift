@@ -35,7 +35,7 @@ package enum DetachedThread {
         unsafe pthread_sigmask(SIG_SETMASK, &before, nil)
         guard status == 0 else {
             unsafe start.release()
-            throw LoopbackServerError.system(call: "pthread_create", errno: status)
+            throw SystemCallError("pthread_create", "/", number: status)
         }
         pthread_detach(thread)
     }

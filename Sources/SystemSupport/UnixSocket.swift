@@ -12,18 +12,18 @@ package enum UnixSocket {
     /// The name appears only once the socket listens: a refused connection means that the listener is gone.
     ///
     /// - Parameter backlog: The number of connections that wait to be accepted.
-    /// - Throws: ``LoopbackServerError``
-    package static func listen(at path: String, backlog: Int32 = 16) throws -> Descriptor {
+    /// - Throws: ``SystemCallError``
+    package static func listen(at path: String, backlog: Int32 = 16) throws -> SharedDescriptor {
         let descriptor = try make()
         let preparing = hidden(path)
         unsafe unlink(preparing)  // of a process that was killed here
         guard unsafe withAddress(preparing, { unsafe bind(descriptor.raw, $0, $1) }) == 0 else {
-            throw LoopbackServerError.system(call: "bind", errno: errno)
+            throw SystemCallError("bind", path)
         }
         guard unsafe chmod(preparing, 0o600) == 0, Glibc.listen(descriptor.raw, backlog) == 0,
             unsafe rename(preparing, path) == 0
         else {
-            let error = LoopbackServerError.system(call: "listen", errno: errno)
+            let error = SystemCallError("listen", path)
             unsafe unlink(preparing)
             throw error
         }
@@ -36,51 +36,10 @@ package enum UnixSocket {
         return path[..<end] + "." + path[end...].dropFirst()
     }
 
-    /// How a delivery ended.
-    package enum Answer: Hashable, Sendable {
-        /// The HTTP status of the answer.
-        case status(Int)
-        /// The listener is gone.
-        case gone
-        /// Another user listens, or no answer came in time.
-        case none
-    }
-
-    /// Posts `body` to the HTTP server at `path`, and waits for the status. The call blocks for at most
-    /// `timeoutSeconds` seconds.
-    package static func post(_ body: [UInt8], toServerAt path: String, timeoutSeconds: Int) -> Answer {
-        guard let descriptor = connect(to: path, timeoutSeconds: timeoutSeconds) else {
-            return [ECONNREFUSED, ENOENT].contains(errno) ? .gone : .none
-        }
-        guard peer(of: descriptor)?.user == geteuid() else { return .none }
-        let head = """
-            POST /redirect HTTP/1.1\r
-            Host: localhost\r
-            Content-Type: text/plain\r
-            Content-Length: \(body.count)\r
-            Connection: close\r
-            \r
-
-            """
-        var rest = (Array(head.utf8) + body)[...]
-        while !rest.isEmpty {
-            guard case .bytes(let count) = descriptor.send(rest) else { return .none }
-            rest = rest.dropFirst(count)
-        }
-        var answer: [UInt8] = []
-        var buffer = [UInt8](repeating: 0, count: 512)
-        while answer.count < 12 {
-            guard case .bytes(let count) = descriptor.receive(into: &buffer) else { return .none }
-            answer += buffer[..<count]
-        }
-        let words = String(decoding: answer.prefix(12), as: UTF8.self).split(separator: " ")
-        return words.count == 2 ? Int(words[1]).map { .status($0) } ?? .none : .none
-    }
-
     /// Connects, and waits at most `timeoutSeconds` for each of the later steps.
     ///
     /// - Returns: `nil` if this failed; `errno` says why.
-    package static func connect(to path: String, timeoutSeconds: Int) -> Descriptor? {
+    package static func connect(to path: String, timeoutSeconds: Int) -> SharedDescriptor? {
         guard let descriptor = try? make(isBlocking: true) else { return nil }
         var timeout = timeval(tv_sec: timeoutSeconds, tv_usec: 0)
         let size = socklen_t(MemoryLayout<timeval>.size)
@@ -99,7 +58,7 @@ package enum UnixSocket {
     }
 
     /// The process and the user at the other end; `nil` if the system does not tell.
-    package static func peer(of descriptor: Descriptor) -> (process: Int32, user: UInt32)? {
+    package static func peer(of descriptor: SharedDescriptor) -> (process: Int32, user: UInt32)? {
         // `struct ucred`, which the headers hide from Swift: process, user, group.
         var credentials: (process: Int32, user: UInt32, group: UInt32) = (0, .max, .max)
         var size = socklen_t(MemoryLayout<(Int32, UInt32, UInt32)>.size)
@@ -107,11 +66,11 @@ package enum UnixSocket {
         return isKnown ? (credentials.process, credentials.user) : nil
     }
 
-    private static func make(isBlocking: Bool = false) throws -> Descriptor {
+    private static func make(isBlocking: Bool = false) throws -> SharedDescriptor {
         let type = Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue)
         let raw = socket(AF_UNIX, isBlocking ? type : type | Int32(SOCK_NONBLOCK.rawValue), 0)
-        guard raw >= 0 else { throw LoopbackServerError.system(call: "socket", errno: errno) }
-        return Descriptor(raw)
+        guard raw >= 0 else { throw SystemCallError("socket", "/") }
+        return SharedDescriptor(raw)
     }
 
     /// Calls `body` with the address of `path`. A path that is too long, or has a NUL, fails.

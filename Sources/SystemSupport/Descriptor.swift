@@ -3,14 +3,19 @@
 import Glibc
 
 /// An open file or directory, closed when it goes out of scope. Every failure names the path.
-struct Descriptor: ~Copyable {
+package struct Descriptor: ~Copyable {
     /// The file's name in errors.
-    let path: String
-    let number: Int32
+    package let path: String
+    package let number: Int32
 
     private init(number: Int32, path: String) {
         self.number = number
         self.path = path
+    }
+
+    /// Takes over an open descriptor without a name.
+    init(_ number: Int32) {
+        self.init(number: number, path: "")
     }
 
     deinit {
@@ -18,28 +23,28 @@ struct Descriptor: ~Copyable {
     }
 
     /// Opens the directory at `path`, which must not be a symbolic link; `nil` if there is none.
-    static func directory(_ path: String) throws(SystemCallError) -> Descriptor? {
+    package static func directory(_ path: String) throws(SystemCallError) -> Descriptor? {
         try open(path, in: AT_FDCWD, flags: O_RDONLY | O_DIRECTORY, path: path)
     }
 
     /// Opens the directory `name` in this directory; `nil` if there is none.
-    func directory(_ name: String) throws(SystemCallError) -> Descriptor? {
+    package func directory(_ name: String) throws(SystemCallError) -> Descriptor? {
         try open(name, flags: O_RDONLY | O_DIRECTORY)
     }
 
     /// Opens the file at `path`, which must not be a symbolic link, for reading; `nil` if there is none. A FIFO does not
     /// block.
-    static func file(at path: String) throws(SystemCallError) -> Descriptor? {
+    package static func file(at path: String) throws(SystemCallError) -> Descriptor? {
         try open(path, in: AT_FDCWD, flags: O_RDONLY | O_NONBLOCK | O_NOCTTY, path: path)
     }
 
     /// Opens the file `name` for reading; `nil` if there is none. A FIFO in its place does not block.
-    func file(_ name: String) throws(SystemCallError) -> Descriptor? {
+    package func file(_ name: String) throws(SystemCallError) -> Descriptor? {
         try open(name, flags: O_RDONLY | O_NONBLOCK | O_NOCTTY)
     }
 
     /// Opens `path` only to ask for its status, which never blocks; `nil` if it does not exist.
-    static func unread(_ path: String) throws(SystemCallError) -> Descriptor? {
+    package static func unread(_ path: String) throws(SystemCallError) -> Descriptor? {
         try open(path, in: AT_FDCWD, flags: statusOnly, path: path)
     }
 
@@ -49,7 +54,7 @@ struct Descriptor: ~Copyable {
     /// Creates the file `name`, which must not exist, readable and writable only for its owner.
     ///
     /// On a file system without permissions it fails like an unsupported `chmod`, and leaves no file.
-    func newFile(_ name: String) throws(SystemCallError) -> Descriptor {
+    package func newFile(_ name: String) throws(SystemCallError) -> Descriptor {
         guard let file = try open(name, flags: O_WRONLY | O_CREAT | O_EXCL) else {
             throw SystemCallError("open", "\(path)/\(name)", number: ENOENT)
         }
@@ -64,7 +69,7 @@ struct Descriptor: ~Copyable {
     }
 
     /// Opens the file `name` for locking, and creates it if there is none.
-    func lockFile(_ name: String) throws(SystemCallError) -> Descriptor {
+    package func lockFile(_ name: String) throws(SystemCallError) -> Descriptor {
         if let file = try open(name, flags: O_RDWR | O_NONBLOCK | O_NOCTTY) { return file }
         do {
             return try newFile(name)
@@ -95,7 +100,7 @@ struct Descriptor: ~Copyable {
 
 extension Descriptor {
     /// The status of this file or directory.
-    func status() throws(SystemCallError) -> FileStatus {
+    package func status() throws(SystemCallError) -> FileStatus {
         var status = stat()
         guard unsafe fstat(number, &status) == 0 else { throw SystemCallError("fstat", path) }
         return FileStatus(status)
@@ -104,13 +109,13 @@ extension Descriptor {
     /// Whether this file looks unchanged, and still has its only name.
     ///
     /// If the file was removed by another computer, its status is unknown: the result is `false`.
-    func isUnchanged(since fingerprint: FileFingerprint) -> Bool {
+    package func isUnchanged(since fingerprint: FileFingerprint) -> Bool {
         var status = stat()
         return unsafe fstat(number, &status) == 0 && status.st_nlink == 1 && fingerprint.matches(status)
     }
 
     /// The status of `name` in this directory, or `nil` if it does not exist.
-    func status(of name: String) throws(SystemCallError) -> FileStatus? {
+    package func status(of name: String) throws(SystemCallError) -> FileStatus? {
         var status = stat()
         if unsafe fstatat(number, name, &status, AT_SYMLINK_NOFOLLOW) == 0 { return FileStatus(status) }
         if errno == ENOENT { return nil }
@@ -118,7 +123,7 @@ extension Descriptor {
     }
 
     /// At most `limit` bytes from the file's position.
-    func read(atMost limit: Int) throws(SystemCallError) -> [UInt8] {
+    package func read(atMost limit: Int) throws(SystemCallError) -> [UInt8] {
         var failure: SystemCallError?
         let bytes = unsafe [UInt8](unsafeUninitializedCapacity: limit) { buffer, count in
             while count < limit, let start = buffer.baseAddress {
@@ -132,7 +137,7 @@ extension Descriptor {
     }
 
     /// Writes all of `bytes` into this file, which is empty.
-    func write(_ bytes: [UInt8]) throws(SystemCallError) {
+    package func write(_ bytes: [UInt8]) throws(SystemCallError) {
         try checkSizeLimit(bytes.count)
         var written = 0
         while written < bytes.count {
@@ -146,7 +151,7 @@ extension Descriptor {
     /// Takes the space of `bytes` bytes for this file, which is empty, so that writing them needs no more.
     ///
     /// A file system that compresses or copies on write may still refuse them later.
-    func allocate(_ bytes: Int) throws(SystemCallError) {
+    package func allocate(_ bytes: Int) throws(SystemCallError) {
         try checkSizeLimit(bytes)
         while true {
             // The C library writes into each block where the file system cannot allocate.
@@ -164,14 +169,14 @@ extension Descriptor {
     }
 
     /// Makes the file as long as `length`, and frees the space behind its end.
-    func truncate(to length: Int) throws(SystemCallError) {
+    package func truncate(to length: Int) throws(SystemCallError) {
         guard ftruncate(number, length) == 0 else { throw SystemCallError("ftruncate", path) }
     }
 
     /// Checks that this process may make a file of `length` bytes. A write beyond the limit would end the process by
     /// a signal.
     /// - SeeAlso: `RLIMIT_FSIZE` in getrlimit(2)
-    func checkSizeLimit(_ length: Int) throws(SystemCallError) {
+    package func checkSizeLimit(_ length: Int) throws(SystemCallError) {
         var limit = rlimit()
         guard unsafe getrlimit(__rlimit_resource_t(RLIMIT_FSIZE.rawValue), &limit) == 0, limit.rlim_cur < length else {
             return
@@ -180,14 +185,14 @@ extension Descriptor {
     }
 
     /// Another descriptor of the same file or directory.
-    func duplicate() throws(SystemCallError) -> Descriptor {
+    package func duplicate() throws(SystemCallError) -> Descriptor {
         let copy = fcntl(number, F_DUPFD_CLOEXEC, 0)
         guard copy >= 0 else { throw SystemCallError("open", path) }
         return Descriptor(number: copy, path: path)
     }
 
     /// Waits until the written bytes, or a directory's names, are on the disk.
-    func synchronize() throws(SystemCallError) {
+    package func synchronize() throws(SystemCallError) {
         while fsync(number) != 0 {
             // Some file systems cannot sync a directory, and report it in this way.
             if errno == EINVAL { return }
@@ -196,21 +201,21 @@ extension Descriptor {
     }
 
     /// Renames the file `name` in this directory to `other`, replacing any file there.
-    func rename(_ name: String, to other: String) throws(SystemCallError) {
+    package func rename(_ name: String, to other: String) throws(SystemCallError) {
         guard unsafe renameat(number, name, number, other) == 0 else {
             throw SystemCallError("rename", "\(path)/\(other)")
         }
     }
 
     /// Gives the file `name` in this directory the second name `other`, which must not exist.
-    func link(_ name: String, as other: String) throws(SystemCallError) {
+    package func link(_ name: String, as other: String) throws(SystemCallError) {
         guard unsafe linkat(number, name, number, other, 0) == 0 else {
             throw SystemCallError("link", "\(path)/\(other)")
         }
     }
 
     /// Removes the file `name` from this directory.
-    func remove(_ name: String) throws(SystemCallError) {
+    package func remove(_ name: String) throws(SystemCallError) {
         guard unsafe unlinkat(number, name, 0) == 0 else { throw SystemCallError("unlink", "\(path)/\(name)") }
     }
 }
@@ -227,7 +232,7 @@ extension Descriptor {
     ///   - mayReplace: Called last before the rename; an error leaves the old file.
     /// - Returns: The status of the new file, and whether the file system stored the stamp as it is. Otherwise time must
     ///   pass before the status tells later changes apart.
-    func replace(
+    package func replace(
         _ name: String,
         with bytes: [UInt8],
         through temporary: String,
@@ -278,7 +283,7 @@ extension Descriptor {
     ///
     /// - Parameter isShared: Whether other descriptors may have a shared lock at the same time.
     /// - Returns: `false` if another descriptor has the lock.
-    func tryLock(isShared: Bool = false) throws(SystemCallError) -> Bool {
+    package func tryLock(isShared: Bool = false) throws(SystemCallError) -> Bool {
         while flock(number, (isShared ? LOCK_SH : LOCK_EX) | LOCK_NB) != 0 {
             if errno == EWOULDBLOCK { return false }
             if errno != EINTR { throw SystemCallError("flock", path) }
@@ -287,31 +292,31 @@ extension Descriptor {
     }
 
     /// Frees the lock, also for a child process that was forked under the lock.
-    func unlock() {
+    package func unlock() {
         _ = flock(number, LOCK_UN)
     }
 
     /// The file's length, or `nil` if the file has lost its name, so that newcomers use another file.
-    func namedLength() throws(SystemCallError) -> Int? {
+    package func namedLength() throws(SystemCallError) -> Int? {
         var status = stat()
         guard unsafe fstat(number, &status) == 0 else { throw SystemCallError("fstat", path) }
         return status.st_nlink > 0 ? status.st_size : nil
     }
 
     /// Makes the file longer without storing anything in it.
-    func extend(to length: Int) throws(SystemCallError) {
+    package func extend(to length: Int) throws(SystemCallError) {
         try checkSizeLimit(length)
         try truncate(to: length)
     }
 
     /// Sets the file's times of reading and writing.
-    func stamp(_ time: FileTime) throws(SystemCallError) {
+    package func stamp(_ time: FileTime) throws(SystemCallError) {
         let times = [time.timespec, time.timespec]
         guard unsafe futimens(number, times) == 0 else { throw SystemCallError("futimens", path) }
     }
 
     /// The names in this directory, in no order, without `.` and `..`.
-    func names() throws(SystemCallError) -> [String] {
+    package func names() throws(SystemCallError) -> [String] {
         let copy = unsafe openat(number, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC)
         guard copy >= 0, let stream = unsafe fdopendir(copy) else {
             let failure = SystemCallError("opendir", path)

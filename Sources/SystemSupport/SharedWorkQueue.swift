@@ -6,7 +6,7 @@ import Synchronization
 ///
 /// A forced call joins only work that has not begun. The work runs in a task of its own, so that no caller's
 /// cancellation ends it.
-final class SharedWorkQueue<Queue: Hashable & Sendable, Key: Equatable & Sendable, Value: Sendable>: Sendable {
+package final class SharedWorkQueue<Queue: Hashable & Sendable, Key: Equatable & Sendable, Value: Sendable>: Sendable {
     private struct Flight: Sendable {
         let key: Key
         let isForced: Bool
@@ -21,11 +21,11 @@ final class SharedWorkQueue<Queue: Hashable & Sendable, Key: Equatable & Sendabl
 
     /// - Parameter endsQueue: Returns whether the work that is queued behind a failure fails with the same error,
     ///   because it would fail in the same way. A later call tries again.
-    init(endsQueue: @escaping @Sendable (any Error) -> Bool) {
+    package init(endsQueue: @escaping @Sendable (any Error) -> Bool) {
         self.endsQueue = endsQueue
     }
 
-    func run(
+    package func run(
         _ key: Key,
         of queue: Queue,
         isForced: Bool,
@@ -42,7 +42,7 @@ final class SharedWorkQueue<Queue: Hashable & Sendable, Key: Equatable & Sendabl
     ///
     /// - Parameter failed: Called with the error if the work fails or never runs. It is not called if the work joins a
     ///   flight that is already there.
-    func start(
+    package func start(
         _ key: Key,
         of queue: Queue,
         _ work: @escaping @Sendable () async throws -> Value,
@@ -51,10 +51,10 @@ final class SharedWorkQueue<Queue: Hashable & Sendable, Key: Equatable & Sendabl
         _ = enqueue(Flight(key: key, isForced: false, work: work, failed: failed), in: queue)
     }
 
-    var isEmpty: Bool { queues.withLock(\.isEmpty) }
+    package var isEmpty: Bool { queues.withLock(\.isEmpty) }
 
     /// Waits until everything that is running or queued now has ended.
-    func finish() async throws {
+    package func finish() async throws {
         let pending = queues.withLock { $0.values.flatMap(\.self) }
         for flight in pending {
             do { _ = try await flight.result.value() } catch is CancellationError {

@@ -65,7 +65,7 @@ package final class Promise<Value: Sendable>: Sendable {
 /// Runs `work` to its end in a separate task. A cancelled caller stops waiting, and the work goes on.
 ///
 /// - Throws: The error of `work`, or `CancellationError`.
-func regardlessOfCancellation<Value: Sendable>(
+package func regardlessOfCancellation<Value: Sendable>(
     _ work: @escaping @Sendable () async throws -> Value
 ) async throws -> Value {
     let result = Promise<Value>()
@@ -96,7 +96,9 @@ package func withDeadline<Value: Sendable>(
 }
 
 /// The time was up.
-package struct DeadlineExceeded: Error {}
+package struct DeadlineExceeded: Error {
+    package init() {}
+}
 
 extension Error {
     /// Whether the current task was cancelled, and this error says so. Other code may throw a `CancellationError` for

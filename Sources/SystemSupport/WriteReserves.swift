@@ -6,13 +6,13 @@ import Glibc
 ///
 /// It has the name of a temporary file. Its lock, which the kernel frees with its process, tells the others that its
 /// writer lives.
-final class ReservedFile: Sendable {
-    let name: String
-    let file: Descriptor
+package final class ReservedFile: Sendable {
+    package let name: String
+    package let file: Descriptor
     private let directory: Descriptor
 
     /// Creates the file `name` in `directory`, with space for `bytes` bytes.
-    init(_ name: String, _ bytes: Int, in directory: borrowing Descriptor) throws(SystemCallError) {
+    package init(_ name: String, _ bytes: Int, in directory: borrowing Descriptor) throws(SystemCallError) {
         self.name = name
         // Kept, because removing the file must not need another descriptor.
         self.directory = try directory.duplicate()
@@ -27,13 +27,13 @@ final class ReservedFile: Sendable {
     }
 
     /// Removes the file, which no write has used. It goes with the files of dead writers if that fails.
-    func remove() {
+    package func remove() {
         try? directory.remove(name)
     }
 }
 
 /// Descriptors that are kept for a write that must not fail for want of one. They are closed with this object.
-final class SpareDescriptors: Sendable {
+package final class SpareDescriptors: Sendable {
     private final class Spare: Sendable {
         private let descriptor: Descriptor
 
@@ -48,7 +48,7 @@ final class SpareDescriptors: Sendable {
     private let spares: [Spare]
 
     /// - Throws: If this process or the computer has too many files open.
-    init() throws(SystemCallError) {
+    package init() throws(SystemCallError) {
         guard let root = try Descriptor.unread("/") else { throw SystemCallError("open", "/", number: ENOENT) }
         var spares: [Spare] = []
         while spares.count < Self.count - 1 { spares.append(Spare(try root.duplicate())) }

@@ -3,24 +3,21 @@
 import Glibc
 
 /// Bytes of the system with a NUL at the end. File names and variables need not be UTF-8.
-typealias CText = [CChar]
+package typealias CText = [CChar]
 
 extension CText {
-    init(_ text: String) {
+    package init(_ text: String) {
         self = text.utf8CString.map(\.self)
     }
 
-    init(copying pointer: UnsafePointer<CChar>) {
+    package init(copying pointer: UnsafePointer<CChar>) {
         var length = 0
         while unsafe pointer[length] != 0 { length += 1 }
         self = unsafe Array(UnsafeBufferPointer(start: pointer, count: length + 1))
     }
 
-    /// The bytes without the NUL, as text for a person.
-    var text: String { String(decoding: dropLast().map(UInt8.init(bitPattern:)), as: UTF8.self).printable }
-
     /// Returns the texts of a C array that ends with a null.
-    static func list(_ pointers: UnsafeMutablePointer<UnsafeMutablePointer<CChar>?>?) -> [CText] {
+    package static func list(_ pointers: UnsafeMutablePointer<UnsafeMutablePointer<CChar>?>?) -> [CText] {
         var texts: [CText] = []
         guard let pointers = unsafe pointers else { return [] }
         while let pointer = unsafe pointers[texts.count] { unsafe texts.append(CText(copying: pointer)) }
@@ -28,10 +25,10 @@ extension CText {
     }
 
     /// The variables of this process, as they are.
-    static var environment: [CText] { unsafe list(environ) }
+    package static var environment: [CText] { unsafe list(environ) }
 
     /// Calls `body` with a C array of the texts.
-    static func withPointers<Result>(
+    package static func withPointers<Result>(
         _ texts: [CText],
         _ body: (UnsafeMutablePointer<UnsafeMutablePointer<CChar>?>) -> Result
     ) -> Result {

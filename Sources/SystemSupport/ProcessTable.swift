@@ -66,7 +66,7 @@ package enum ProcessTable {
     package static func parent(of process: Int) -> Int? { status(of: String(process))?.parent }
 
     /// Milliseconds since boot, including sleep.
-    static func bootTime() -> Int64 {
+    package static func bootTime() -> Int64 {
         var time = timespec()
         unsafe clock_gettime(CLOCK_BOOTTIME, &time)
         return Int64(time.tv_sec) * 1000 + Int64(time.tv_nsec) / 1_000_000

@@ -2,26 +2,24 @@
 
 import Glibc
 
-/// Owns a file descriptor and closes it.
-package final class Descriptor: Sendable {
-    package let raw: Int32
+/// A ``Descriptor``, a socket for example, that tasks and threads share. The last of them closes it.
+package final class SharedDescriptor: Sendable {
+    private let descriptor: Descriptor
 
     package init(_ raw: Int32) {
-        self.raw = raw
+        descriptor = Descriptor(raw)
     }
 
-    deinit {
-        _ = Glibc.close(raw)
-    }
+    package var raw: Int32 { descriptor.number }
 
     /// A connected pair: close-on-exec, and neither end ever blocks.
-    package static func pair() throws -> (reading: Descriptor, writing: Descriptor) {
+    package static func pair() throws -> (reading: SharedDescriptor, writing: SharedDescriptor) {
         var ends: [Int32] = [-1, -1]
         let type = Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue | SOCK_NONBLOCK.rawValue)
         guard unsafe socketpair(AF_UNIX, type, 0, &ends) == 0 else {
-            throw LoopbackServerError.system(call: "socketpair", errno: errno)
+            throw SystemCallError("socketpair", "/")
         }
-        return (Descriptor(ends[0]), Descriptor(ends[1]))
+        return (SharedDescriptor(ends[0]), SharedDescriptor(ends[1]))
     }
 
     package enum Transfer {
