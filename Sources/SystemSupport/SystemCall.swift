@@ -186,6 +186,10 @@ package struct FileTime: Hashable, Sendable, Comparable {
 /// An instant of the monotonic clock, precise to hundredths of a second.
 package struct CoarseTime: Sendable {
     package let nanoseconds: Int64
+
+    package init(nanoseconds: Int64) {
+        self.nanoseconds = nanoseconds
+    }
 }
 
 /// Values that distinguish a file's contents without reading them.

@@ -40,7 +40,7 @@ struct Identityctl: AsyncParsableCommand {
                 throw SystemFailure("/proc is not mounted here, and no argument can be read. Mount it, and try again.")
             }
             try OpenFileLimit.check()
-            if HelperProgram.isHelp(arguments) { show(helpMessage(for: HelperCommand.self)) }
+            if Helper.isHelp(arguments) { show(helpMessage(for: HelperCommand.self)) }
             if let command = HelperCommand(calledAs: CommandLine.arguments) { try await command.run() }
             try checkHelp(arguments)
             if let command = TokenCommand(quickly: arguments) { try await command.run() }

@@ -14,10 +14,9 @@ struct HelperCall {
     }
 
     let operation: String
-    let wantsAccessToken: Bool
-    /// The values of the options that only this program has.
+    /// The values of the options that only this helper has; empty for those without a value.
     let own: [String: String]
-    private let isKubectl: Bool
+    private let isChosenByItsFile: Bool
     private let token: TokenCommand
     private var serves: String? { own["--serves"] }
     private var username: String? { own["--username"] }
@@ -26,32 +25,30 @@ struct HelperCall {
     var timeout: Duration { get throws { try token.silent.wait() } }
 
     /// - Throws: `UsageError` for options that a helper does not know.
-    init(_ program: HelperProgram, _ arguments: [String]) throws {
+    init(_ helper: Helper, _ arguments: [String]) throws {
         var words = arguments[...]
-        isKubectl = program == .kubectl
-        guard let operation = program.hasOperation ? words.popLast() : "get" else {
+        isChosenByItsFile = helper.isChosenByItsFile
+        guard let operation = helper.hasOperation ? words.popLast() : "get" else {
             throw UsageError("A helper needs an operation, such as 'get'.")
         }
         self.operation = operation
         var rest: [String] = []
         var own: [String: String] = [:]
-        var wantsAccessToken = false
         while let word = words.popFirst() {
             switch word {
-            case _ where program.options.contains(word): own[word] = words.popFirst() ?? ""
-            case "--access-token" where isKubectl: wantsAccessToken = true
+            case _ where helper.options.contains(word): own[word] = words.popFirst() ?? ""
+            case _ where helper.flags.contains(word): own[word] = ""
             default: rest.append(word)
             }
         }
         let known = TokenCommand(quickly: ["token"] + rest)
         guard let token = known, !token.silent.idToken, !token.silent.forceRefresh, !token.output.json else {
             throw UsageError(
-                "This helper takes \(program.options.sorted().joined(separator: ", ")) and the options of 'token' that "
+                "This helper takes \(helper.options.sorted().joined(separator: ", ")) and the options of 'token' that "
                     + "have a value, with full names."
             )
         }
         self.token = token
-        self.wantsAccessToken = wantsAccessToken
         self.own = own
     }
 
@@ -59,7 +56,7 @@ struct HelperCall {
     ///
     /// That is the client that an option, a variable or `--profile` names, if it serves the address. A client that options
     /// do not name is passed over if it does not: the profile that serves the address stands in, without the variables. With
-    /// an agent it is the agent's profile. Kubectl's own file says which cluster a client is for, if neither `--serves` nor,
+    /// an agent it is the agent's profile. A file of the program's own, kubeconfig for example, says which server a client is for, if neither `--serves` nor,
     /// for a client that only variables name, a line of the profile does.
     ///
     /// - Parameter username: The name in the address. A person's name chooses the profile and the account.
@@ -71,11 +68,11 @@ struct HelperCall {
         let isNamed = try isChosen || options.namesOne(variables) || variables.given("profile", nil) != nil
         var environment: Environment?
         var asked: ServedAddress?
-        if isNamed || (isKubectl && address == nil) {
+        if isNamed || (isChosenByItsFile && address == nil) {
             let named = try agent == nil ? options.environment(above: variables) : variables
             let served = try named.words("serves", serves.map { [$0] } ?? []).map(ServedAddress.init(option:))
-            let isAsChosen = isKubectl && (served.isEmpty || isChosen && serves == nil)
-            if served.isEmpty, agent != nil, !isKubectl {
+            let isAsChosen = isChosenByItsFile && (served.isEmpty || isChosen && serves == nil)
+            if served.isEmpty, agent != nil, !isChosenByItsFile {
                 guard let address else { return nil }
                 (environment, asked) = (named, address)  // the agent knows what its profile serves
             } else if isAsChosen || served.contains(where: { $0.serves(address) }) {

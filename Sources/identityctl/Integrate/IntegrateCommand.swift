@@ -54,7 +54,7 @@ struct IntegrateCommand: ToolCommand {
         for line in plan.advice { session.console.line(line) }
         guard plan.advice.isEmpty else { return session.console.line("Nothing was changed.") }
         guard !plan.changes.isEmpty else {
-            return session.console.line("Nothing to change: \(tool.rawValue) is\(undo ? " not" : "") set up.")
+            return session.console.line("Nothing to change: \(tool.name) is\(undo ? " not" : "") set up.")
         }
         guard !dryRun else { return session.console.line("Nothing was changed, because of --dry-run.") }
         for change in plan.changes {
@@ -69,7 +69,7 @@ struct IntegrateCommand: ToolCommand {
     private var undoing: String {
         let options = profile.map { ["--profile", $0] } ?? []
         return Home.line(
-            ["identityctl", "integrate", tool.rawValue] + options + serves.flatMap { ["--serves", $0] } + ["--undo"]
+            ["identityctl", "integrate", tool.name] + options + serves.flatMap { ["--serves", $0] } + ["--undo"]
         )
     }
 

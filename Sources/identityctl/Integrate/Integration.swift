@@ -2,27 +2,30 @@
 
 import ArgumentParser
 
-/// A tool that can be set up to ask this program for tokens.
-enum IntegratedTool: String, CaseIterable, Sendable, ExpressibleByArgument {
-    case git, docker, kubectl, cargo, bazel, pip, uv, pnpm, aws, msmtp
+/// A tool that can be set up to ask this program for tokens: a value beside its helper, and a line in ``all``.
+struct IntegratedTool: Sendable, ExpressibleByArgument {
+    static let all: [IntegratedTool] = [.git, .docker, .kubectl, .cargo, .bazel, .pip, .uv, .pnpm, .aws, .msmtp]
 
+    let name: String
     /// Whether the tool asks for single addresses.
-    var needsAddress: Bool { ![IntegratedTool.kubectl, .aws, .msmtp].contains(self) }
+    var needsAddress = true
+    private let make: @Sendable (Home) -> any Integration
 
-    func integration(in home: Home) -> any Integration {
-        switch self {
-        case .git: GitIntegration(home: home)
-        case .docker: DockerIntegration(home: home)
-        case .kubectl: KubectlIntegration(home: home)
-        case .cargo: LinesIntegration.cargo(in: home)
-        case .bazel: LinesIntegration.bazel(in: home)
-        case .pip: PipIntegration(home: home)
-        case .uv: LinesIntegration.uv(in: home)
-        case .pnpm: LinesIntegration.pnpm(in: home)
-        case .aws: LinesIntegration.aws(in: home)
-        case .msmtp: MsmtpIntegration(home: home)
-        }
+    init(name: String, needsAddress: Bool = true, _ make: @escaping @Sendable (Home) -> any Integration) {
+        self.name = name
+        self.needsAddress = needsAddress
+        self.make = make
     }
+
+    init?(argument: String) {
+        guard let tool = Self.all.first(where: { $0.name == argument }) else { return nil }
+        self = tool
+    }
+
+    static var allValueStrings: [String] { all.map(\.name) }
+    static var defaultCompletionKind: CompletionKind { .list(allValueStrings) }
+
+    func integration(in home: Home) -> any Integration { make(home) }
 }
 
 /// A profile, and addresses for which a tool gets its tokens.

@@ -20,7 +20,7 @@ struct IntegrationExamination {
     /// - Throws: `CancellationError`.
     func findings() async throws -> [Finding] {
         var findings: [Finding] = []
-        for tool in IntegratedTool.allCases {
+        for tool in IntegratedTool.all {
             let integration = tool.integration(in: home)
             let uses = try await DoctorCommand.outcome { try await integration.uses() }
             switch uses {
@@ -28,7 +28,7 @@ struct IntegrationExamination {
             case .failure(is CommandFailure): continue  // the tool is not installed
             case .success(let uses): findings.append(try await finding(tool, integration.link, uses))
             case .failure(let error):
-                findings.append(.lack(tool.rawValue, "its configuration cannot be read", error))
+                findings.append(.lack(tool.name, "its configuration cannot be read", error))
             }
         }
         return findings
@@ -41,7 +41,7 @@ struct IntegrationExamination {
     ) async throws -> Finding {
         var problem: (advice: String, status: ExitStatus)?
         if let link, !link.isFound {
-            problem = (link.obstacle ?? "Run: identityctl integrate \(tool.rawValue)", .other)
+            problem = (link.obstacle ?? "Run: identityctl integrate \(tool.name)", .other)
         }
         var found: [String] = []
         for use in try uses.flatMap(eachAddress) {
@@ -59,7 +59,7 @@ struct IntegrationExamination {
             }
         }
         let text = found.joined(separator: ", ") + (link?.isFound == false ? "; \(link?.name ?? "") is not found" : "")
-        return problem.map { .lack(tool.rawValue, text, $0.advice, $0.status) } ?? .ok(tool.rawValue, text)
+        return problem.map { .lack(tool.name, text, $0.advice, $0.status) } ?? .ok(tool.name, text)
     }
 
     /// Returns a use for each address that a profile serves, if the setting is for all.

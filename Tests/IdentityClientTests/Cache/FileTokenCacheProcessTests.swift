@@ -3,6 +3,7 @@
 import FoundationEssentials
 import Glibc
 import IdentityTestSupport
+import SystemSupport
 import Testing
 
 @testable import IdentityClient

@@ -64,7 +64,7 @@ import Testing
         let path = "\(temporary.path)/a.sock"
         do { withExtendedLifetime(try UnixSocket.listen(at: path)) {} }
         do {
-            let lock = Descriptor(unsafe open(path + ".lock", O_RDWR | O_CREAT | O_CLOEXEC, 0o600))
+            let lock = SharedDescriptor(unsafe open(path + ".lock", O_RDWR | O_CREAT | O_CLOEXEC, 0o600))
             #expect(flock(lock.raw, LOCK_EX | LOCK_NB) == 0)
             #expect(throws: SystemFailure.self) { try AgentPlace(path) }
             #expect(FileManager.default.fileExists(atPath: path))

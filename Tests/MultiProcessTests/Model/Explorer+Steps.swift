@@ -1,6 +1,7 @@
 // Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
 
 import IdentityClient
+import SystemSupport
 
 // The results of the actions that machines want.
 extension Explorer {

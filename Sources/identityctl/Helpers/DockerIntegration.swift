@@ -2,11 +2,15 @@
 
 import OAuthWire
 
+extension IntegratedTool {
+    static let docker = IntegratedTool(name: "docker") { DockerIntegration(home: $0) }
+}
+
 /// Docker, whose `config.json` has no command of its own.
 struct DockerIntegration: Integration {
     let home: Home
 
-    private var name: HelperLink { HelperLink("docker-credential-identityctl", home) }
+    private var name: HelperLink { HelperLink(.docker, home) }
     var link: HelperLink? { name }
     private var path: String { (home.environment["DOCKER_CONFIG"] ?? "\(home.path)/.docker") + "/config.json" }
 

@@ -4,6 +4,17 @@ import FoundationEssentials
 import IdentityClient
 import OAuthWire
 
+extension Helper {
+    static let kubectl = Helper(
+        name: "kubectl",
+        options: ["--serves", "--username"],
+        flags: ["--access-token"],
+        isChosenByItsFile: true,
+        help: "'helper kubectl', for the exec section of kubeconfig, prints the ID token; with --access-token the access token.",
+        answer: .call(ExecCredential.answer)
+    )
+}
+
 /// The object that kubectl and its exec plug-in exchange.
 ///
 /// - SeeAlso: [Client authentication](https://kubernetes.io/docs/reference/config-api/client-authentication.v1/)
@@ -48,5 +59,20 @@ struct ExecCredential: Hashable, Sendable {
             ("apiVersion", .string(version)), ("kind", .string("ExecCredential")), ("status", .object(status)),
         ])
         return String(decoding: answer.serialized(), as: UTF8.self) + "\n"
+    }
+
+    fileprivate static func answer(_ call: HelperCall, _ session: Session) async throws {
+        let asked = try ExecCredential(parsing: session.environment["KUBERNETES_EXEC_INFO"])
+        guard let source = try call.source(for: asked.server.flatMap(ServedAddress.init(asked:)), in: session),
+            let token = try await source.token(in: session, wantsIDToken: call.own["--access-token"] == nil)
+        else {
+            let cluster = asked.server.map(\.printable)
+            throw UsageError(
+                "Nothing serves \(cluster ?? "a cluster without an address"). Name a profile in kubeconfig (args: --profile NAME), "
+                    + "or add a line to one: serves = \(cluster ?? "https://CLUSTER"). With 'provideClusterInfo: true' kubectl tells "
+                    + "the address."
+            )
+        }
+        try session.result(asked.answer(token: token.text, expiresOn: token.expiresOn))
     }
 }

@@ -1,10 +1,14 @@
 // Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
 
+extension IntegratedTool {
+    static let git = IntegratedTool(name: "git") { GitIntegration(home: $0) }
+}
+
 /// Git, set up by `git config --global`.
 struct GitIntegration: Integration {
     let home: Home
 
-    private var name: HelperLink { HelperLink("git-credential-identityctl", home) }
+    private var name: HelperLink { HelperLink(.git, home) }
     var link: HelperLink? { name }
 
     func adding(_ subject: IntegrationSubject) async throws -> IntegrationPlan {

@@ -1,5 +1,18 @@
 // Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
 
+import FoundationEssentials
+
+extension Helper {
+    static let git = Helper(
+        name: "git",
+        link: "git-credential-identityctl",
+        hasOperation: true,
+        options: ["--serves", "--username"],
+        help: "'helper git get' is for git, which asks 'git-credential-identityctl get'.",
+        answer: .call(GitCredential.answer)
+    )
+}
+
 /// A description of a credential, as git writes it for a helper.
 ///
 /// - SeeAlso: [git-credential](https://git-scm.com/docs/git-credential), "INPUT/OUTPUT FORMAT"
@@ -56,5 +69,38 @@ struct GitCredential: Hashable, Sendable {
             ? ["capability[]=authtype", "authtype=Bearer", "credential=\(token)"]
             : ["username=\(username)", "password=\(token)"]
         return (lines + ["password_expiry_utc=\(seconds)"]).map { $0 + "\n" }.joined()
+    }
+
+    fileprivate static func answer(_ call: HelperCall, _ session: Session) async throws {
+        guard ["get", "erase"].contains(call.operation) else {
+            if call.operation == "capability" { try session.result("version 0\ncapability authtype\n") }
+            return
+        }
+        let asked = try GitCredential(parsing: try HelperInput.request(endsAtEmptyLine: true))
+        if let problem = asked.problem { session.console.line(problem) }
+        guard call.operation == "get" else {
+            guard let refused = asked.secret else { return }
+            // A late call about an older token changes nothing.
+            let source = try call.source(for: asked.address, of: asked.username, in: session)
+            _ = try await source?.token(in: session, insteadOf: refused)
+            return
+        }
+        do {
+            guard let source = try call.source(for: asked.address, of: asked.username, in: session),
+                let token = try await source.token(in: session)
+            else { return }
+            let chosen = source.username ?? token.username
+            if let chosen, let username = asked.username, chosen != username { return }
+            let answer = asked.answer(
+                username: chosen ?? asked.username ?? HelperCall.anyUsername,
+                token: token.text,
+                expiresOn: Int(token.expiresOn.timeIntervalSince1970)
+            )
+            try session.result(answer)
+        } catch let failure as HelperFailure {
+            // A password would not help: git ends, with the message on standard error.
+            try session.result("quit=1\n")
+            throw failure
+        }
     }
 }

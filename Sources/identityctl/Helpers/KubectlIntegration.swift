@@ -2,6 +2,10 @@
 
 import OAuthWire
 
+extension IntegratedTool {
+    static let kubectl = IntegratedTool(name: "kubectl", needsAddress: false) { KubectlIntegration(home: $0) }
+}
+
 /// kubectl, whose kubeconfig gets a user by `kubectl config`.
 struct KubectlIntegration: Integration {
     let home: Home
