@@ -42,7 +42,8 @@ let package = Package(
         .target(
             name: "IdentityClient",
             dependencies: [
-                "OAuthWire", "LoopbackHTTP", "SystemSupport", "IdentityTelemetry", "CCurl", crypto, cryptoExtras, httpTypes,
+                "OAuthWire", "LoopbackHTTP", "SystemSupport", "IdentityTelemetry", "CCurl", crypto, cryptoExtras,
+                httpTypes,
                 logging,
             ]
         ),
@@ -94,7 +95,9 @@ let package = Package(
         // What tests, the tool and the demonstration add.
         .target(
             name: "IdentityTesting",
-            dependencies: ["IdentityClient", "OAuthWire", "LoopbackHTTP", "SystemSupport", crypto, cryptoExtras, httpTypes]
+            dependencies: [
+                "IdentityClient", "OAuthWire", "LoopbackHTTP", "SystemSupport", crypto, cryptoExtras, httpTypes,
+            ]
         ),
         .executableTarget(
             name: "identityctl",
@@ -110,7 +113,8 @@ let package = Package(
         .target(
             name: "IdentityTestSupport",
             dependencies: [
-                "IdentityClient", "IdentityResources", "IdentityTesting", "LoopbackHTTP", "SystemSupport", "OAuthWire", crypto,
+                "IdentityClient", "IdentityResources", "IdentityTesting", "LoopbackHTTP", "SystemSupport", "OAuthWire",
+                crypto,
                 cryptoExtras,
                 httpTypes,
             ],
@@ -148,7 +152,9 @@ let package = Package(
         ),
         .testTarget(
             name: "IdentityKeyringTests",
-            dependencies: ["IdentityKeyring", "IdentityClient", "IdentityTesting", "GLibSupport", "SystemSupport", logging]
+            dependencies: [
+                "IdentityKeyring", "IdentityClient", "IdentityTesting", "GLibSupport", "SystemSupport", logging,
+            ]
         ),
         .testTarget(
             name: "IdentityBrokerTests",
@@ -181,7 +187,8 @@ let package = Package(
     swiftLanguageModes: [.v6]
 )
 
-for target in package.targets where !["CCurl", "CSystemSupport", "CGIO", "CLibSecret", "CWebKitGTK"].contains(target.name) {
+for target in package.targets
+where !["CCurl", "CSystemSupport", "CGIO", "CLibSecret", "CWebKitGTK"].contains(target.name) {
     target.swiftSettings = [
         .enableUpcomingFeature("ExistentialAny"),
         .enableUpcomingFeature("InternalImportsByDefault"),

@@ -58,7 +58,9 @@ package import Glibc
     }
 
     /// - Returns: The process, or the system's error number.
-    package consuming func start(_ path: CText, _ arguments: [CText], _ variables: [CText]) -> Result<pid_t, ErrorNumber> {
+    package consuming func start(_ path: CText, _ arguments: [CText], _ variables: [CText]) -> Result<
+        pid_t, ErrorNumber
+    > {
         note(unsafe posix_spawnattr_setflags(&attributes, Int16(flags)))
         var process: pid_t = 0
         for attempt in 1...50 where problem == 0 {

@@ -36,11 +36,15 @@ struct Helper: Sendable {
     static func named(_ name: String?) -> Helper? { all.first { $0.name == name } }
 
     /// The helper that is asked by the name of a link to `identityctl`.
-    static func called(by link: Substring?) -> Helper? { link.flatMap { link in all.first { $0.link == String(link) } } }
+    static func called(by link: Substring?) -> Helper? {
+        link.flatMap { link in all.first { $0.link == String(link) } }
+    }
 
     /// Whether the program's arguments ask for the help of a helper: 'helper git --help', or 'help helper git'.
     static func isHelp(_ arguments: [String]) -> Bool {
-        guard arguments.count > 2, named(arguments[0] == "help" ? arguments[2] : arguments[1]) != nil else { return false }
+        guard arguments.count > 2, named(arguments[0] == "help" ? arguments[2] : arguments[1]) != nil else {
+            return false
+        }
         if arguments[0] == "help" { return arguments[1] == "helper" && arguments.count == 3 }
         return arguments[0] == "helper" && ["--help", "-h"].contains(arguments[2])
     }

@@ -10,7 +10,8 @@ extension Helper {
         options: ["--serves", "--username"],
         flags: ["--access-token"],
         isChosenByItsFile: true,
-        help: "'helper kubectl', for the exec section of kubeconfig, prints the ID token; with --access-token the access token.",
+        help:
+            "'helper kubectl', for the exec section of kubeconfig, prints the ID token; with --access-token the access token.",
         answer: .call(ExecCredential.answer)
     )
 }
