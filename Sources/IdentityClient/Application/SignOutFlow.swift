@@ -89,10 +89,9 @@ struct SignOutFlow: Sendable {
     /// Converts an error. A program's own receiver may throw any error.
     private func failure(_ error: any Error) -> AuthenticationError {
         error as? AuthenticationError
-            ?? AuthenticationError(
+            ?? context.error(
                 .redirectUnavailable,
                 "The browser's session with the provider could not be ended.",
-                correlationID: context.correlationID,
                 underlyingError: error
             )
     }

@@ -28,10 +28,9 @@ struct TokenExchangeFlow: Sendable {
             return try await exchange(.accessToken, of: account, wanted, scopes, endpoint)
         case .idToken(let account, let wanted):
             guard authority.issuesIDTokens else {
-                throw AuthenticationError(
+                throw context.error(
                     .unsupported,
-                    "A plain OAuth 2.0 server issues no ID tokens. Exchange the access token.",
-                    correlationID: context.correlationID
+                    "A plain OAuth 2.0 server issues no ID tokens. Exchange the access token."
                 )
             }
             return try await exchange(.idToken, of: account, wanted, scopes, endpoint)
@@ -71,10 +70,9 @@ struct TokenExchangeFlow: Sendable {
     ) throws -> SecurityToken {
         guard type == .idToken else { return SecurityToken(held.accessToken, type: type) }
         guard let idToken = idToken(of: held) else {
-            throw AuthenticationError(
+            throw context.error(
                 .loginRequired,
-                "There is no ID token that is still good, and the provider renews none without a sign-in.",
-                correlationID: context.correlationID
+                "There is no ID token that is still good, and the provider renews none without a sign-in."
             )
         }
         return SecurityToken(idToken, type: type)
@@ -137,13 +135,12 @@ extension TokenExchangeFlow {
             throw AuthenticationError.malformed("it does not say the kind of its token (issued_token_type)", context)
         }
         guard type.answers(parameters.requestedType) else {
-            throw AuthenticationError(
+            throw context.error(
                 .unsupported,
                 """
                 The provider issued a token of another kind than requested (issued_token_type), so it is not used. Request \
                 the kind that the provider issues, or none.
-                """,
-                correlationID: context.correlationID
+                """
             )
         }
         return TokenExchangeResult(
@@ -224,26 +221,18 @@ extension AuthenticationError {
             }
         if word == "unsupported_grant_type", code == .unsupported { return .exchangeNotOffered(serverError, context) }
         guard let said else { return self }
-        return AuthenticationError(
-            said.code,
-            said.message,
-            serverError: serverError,
-            retryAfter: retryAfter,
-            correlationID: correlationID,
-            timestamp: timestamp
-        )
+        return saying(said.code, said.message)
     }
 
     /// The provider does not have the grant.
     static func exchangeNotOffered(_ server: ServerError?, _ context: RequestContext) -> AuthenticationError {
-        AuthenticationError(
+        context.error(
             .unsupported,
             """
             The provider does not exchange tokens (RFC 8693, grant_types_supported). Acquire a token with the other API's \
             scopes, or ask the provider's administrator.
             """,
-            serverError: server,
-            correlationID: context.correlationID
+            serverError: server
         )
     }
 }
@@ -315,13 +304,12 @@ struct DeviceSecretSignIn: Sendable {
         }
         let newest = held.max { ($0.refreshToken?.modifiedAt ?? 0) < ($1.refreshToken?.modifiedAt ?? 0) }
         guard let secret = newest?.deviceSecret, let idToken = newest?.profiles.lazy.compactMap(\.idToken).first else {
-            throw AuthenticationError(
+            throw context.error(
                 .noTokensFound,
                 """
                 No program of this group has a sign-in of this account that others may share (scope device_sso). Sign in \
                 interactively.
-                """,
-                correlationID: context.correlationID
+                """
             )
         }
         return (idToken, secret)

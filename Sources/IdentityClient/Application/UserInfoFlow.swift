@@ -42,20 +42,18 @@ struct UserInfoFlow: Sendable {
     /// The endpoint, if the provider publishes it at an address that may get an access token.
     private func endpoint(of authority: Authority, _ metadata: ProviderMetadata) throws -> String {
         guard authority.issuesIDTokens, let endpoint = metadata.userInfoEndpoint else {
-            throw AuthenticationError(
+            throw context.error(
                 .unsupported,
-                "The provider publishes no UserInfo endpoint. Read the claims of the ID token.",
-                correlationID: context.correlationID
+                "The provider publishes no UserInfo endpoint. Read the claims of the ID token."
             )
         }
         guard authority.accepts(userInfoEndpoint: endpoint) else {
-            throw AuthenticationError(
+            throw context.error(
                 .untrustedAuthority,
                 """
                 The configuration of \(authority.url) names a UserInfo endpoint that is not https, or on a foreign host: \
                 '\(WireText.clean(endpoint).prefix(200))'. Nothing was sent to it.
-                """,
-                correlationID: context.correlationID
+                """
             )
         }
         return endpoint
@@ -107,10 +105,9 @@ struct UserInfoFlow: Sendable {
                     .accountID == account.id
             }
         guard isSame else {
-            throw AuthenticationError(
+            throw context.error(
                 .subjectMismatch,
-                "The UserInfo endpoint answered about another person than the ID token (sub). Nothing of the answer is used.",
-                correlationID: context.correlationID
+                "The UserInfo endpoint answered about another person than the ID token (sub). Nothing of the answer is used."
             )
         }
     }
@@ -156,13 +153,12 @@ struct UserInfoAnswer: Sendable {
     /// The claims of a signed answer: the signature as in an ID token; issuer and audience, if it names them.
     private func signedClaims(_ compact: String) async throws -> JSONObject {
         guard !JSONWebToken.isEncrypted(compact) else {
-            throw AuthenticationError(
+            throw context.error(
                 .unsupported,
                 """
                 The UserInfo endpoint answered with encrypted claims, and this client has no key to decrypt them. Configure \
                 the client there for signed or plain answers.
-                """,
-                correlationID: context.correlationID
+                """
             )
         }
         let claims: JSONObject
@@ -196,11 +192,7 @@ struct UserInfoAnswer: Sendable {
     }
 
     private func refused(_ reason: String) -> AuthenticationError {
-        AuthenticationError(
-            .invalidResponse,
-            "The signed UserInfo answer is not believed: \(reason)",
-            correlationID: context.correlationID
-        )
+        context.error(.invalidResponse, "The signed UserInfo answer is not believed: \(reason)")
     }
 
     /// The error of an answer other than 200.
@@ -215,18 +207,16 @@ struct UserInfoAnswer: Sendable {
         {
             let isAboutScopes = challenge.acrValues.isEmpty && challenge.maxAge == nil && !challenge.scopes.isEmpty
             if isAboutScopes { challenge.scopes.formUnion(token.scopes) }
-            return AuthenticationError(
+            return context.error(
                 isAboutScopes ? .insufficientScope : .insufficientUserAuthentication,
                 "The UserInfo endpoint demands more of the sign-in. Sign in interactively with this error's challenge.",
-                challenge: challenge,
-                correlationID: context.correlationID
+                challenge: challenge
             )
         }
         if status == 401 {
-            return AuthenticationError(
+            return context.error(
                 .loginRequired,
-                "The UserInfo endpoint refuses a new access token. Sign in again, with the scope openid.",
-                correlationID: context.correlationID
+                "The UserInfo endpoint refuses a new access token. Sign in again, with the scope openid."
             )
         }
         let now = environment.clock.unixSeconds
@@ -272,20 +262,18 @@ struct IntrospectionFlow: Sendable {
             context: context
         )
         guard let endpoint = found else {
-            throw AuthenticationError(
+            throw context.error(
                 .unsupported,
-                "The provider publishes no endpoint that tells about tokens (introspection_endpoint).",
-                correlationID: context.correlationID
+                "The provider publishes no endpoint that tells about tokens (introspection_endpoint)."
             )
         }
         guard authority.accepts(endpoint: endpoint) else {
-            throw AuthenticationError(
+            throw context.error(
                 .untrustedAuthority,
                 """
                 The configuration of \(authority.url) names an introspection endpoint that is not https, or on a foreign host: \
                 '\(WireText.clean(endpoint).prefix(200))'. Nothing was sent to it.
-                """,
-                correlationID: context.correlationID
+                """
             )
         }
         return endpoint
@@ -306,15 +294,12 @@ struct IntrospectionFlow: Sendable {
                 context
             )
         case .refused(let error) where [401, 403].contains(response.status.code) || error.code == .clientNotRegistered:
-            throw AuthenticationError(
+            throw error.saying(
                 .clientNotRegistered,
                 """
                 The provider does not tell this client about tokens. Many answer only clients with a secret (RFC 7662 §2.1): \
                 call an API with the token instead, which refuses it if it is no longer good.
-                """,
-                serverError: error.serverError,
-                correlationID: error.correlationID,
-                timestamp: error.timestamp
+                """
             )
         case .refused(let error), .ambiguous(let error): throw error
         }

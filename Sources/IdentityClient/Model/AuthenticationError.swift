@@ -285,6 +285,51 @@ package struct RequestContext: Sendable {
         logger[metadataKey: "identity.correlation_id"] = "\(self.correlationID.uuidString.lowercased())"
         self.logger = logger
     }
+
+    /// An error of this request.
+    package func error(
+        _ code: AuthenticationError.Code,
+        _ message: String,
+        serverError: ServerError? = nil,
+        claims: String? = nil,
+        challenge: ResourceChallenge? = nil,
+        redirectedAuthority: Authority? = nil,
+        retryAfter: Duration? = nil,
+        underlyingError: (any Error)? = nil,
+        timestamp: Date = Date()
+    ) -> AuthenticationError {
+        AuthenticationError(
+            code,
+            message,
+            serverError: serverError,
+            claims: claims,
+            challenge: challenge,
+            redirectedAuthority: redirectedAuthority,
+            retryAfter: retryAfter,
+            correlationID: correlationID,
+            underlyingError: underlyingError,
+            timestamp: timestamp
+        )
+    }
+}
+
+extension AuthenticationError {
+    /// The same error with another code and message. All else stays.
+    package func saying(_ code: Code, _ message: String) -> AuthenticationError {
+        AuthenticationError(
+            code,
+            message,
+            serverError: serverError,
+            claims: claims,
+            challenge: challenge,
+            matchingAccounts: matchingAccounts,
+            redirectedAuthority: redirectedAuthority,
+            retryAfter: retryAfter,
+            correlationID: correlationID,
+            underlyingError: underlyingError,
+            timestamp: timestamp
+        )
+    }
 }
 
 extension AuthenticationError {

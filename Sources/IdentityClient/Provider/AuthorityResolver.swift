@@ -157,10 +157,9 @@ struct AuthorityResolver: Sendable {
     }
 
     private static func untrusted(_ host: String, _ context: RequestContext) -> AuthenticationError {
-        AuthenticationError(
+        context.error(
             .untrustedAuthority,
-            "\(host) is not known to be a Microsoft host. Name another provider by its issuer, and a host of your own as a known one.",
-            correlationID: context.correlationID
+            "\(host) is not known to be a Microsoft host. Name another provider by its issuer, and a host of your own as a known one."
         )
     }
 }

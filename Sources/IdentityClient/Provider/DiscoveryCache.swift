@@ -97,11 +97,10 @@ final class DiscoveryCache: Sendable {
         func isOver(at now: Int64) -> Bool { !ProviderDocument.isPause(until: end, at: now) }
 
         func error(at now: Int64, _ context: RequestContext) -> AuthenticationError {
-            AuthenticationError(
+            context.error(
                 failure.code,
                 failure.message,
                 retryAfter: isRequested ? .seconds(end - now) : nil,
-                correlationID: context.correlationID,
                 underlyingError: failure.underlyingError,
                 timestamp: failure.timestamp
             )
@@ -193,11 +192,10 @@ final class DiscoveryCache: Sendable {
                 context
             )
         case 408, 429, 500...:
-            throw AuthenticationError(
+            throw context.error(
                 status == 429 ? .throttled : .serverUnavailable,
                 "The provider cannot answer now (\(status)). Try again later.",
-                retryAfter: response.retryAfter(now: clock.unixSeconds),
-                correlationID: context.correlationID
+                retryAfter: response.retryAfter(now: clock.unixSeconds)
             )
         default:
             throw error(.configuration, "answered \(url) with status \(status); check the authority.", context)
@@ -225,7 +223,7 @@ final class DiscoveryCache: Sendable {
     private func error(_ code: AuthenticationError.Code, _ text: String, _ context: RequestContext)
         -> AuthenticationError
     {
-        AuthenticationError(code, "The provider \(text)", correlationID: context.correlationID)
+        context.error(code, "The provider \(text)")
     }
 }
 

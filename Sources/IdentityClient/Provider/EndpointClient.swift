@@ -181,10 +181,9 @@ package struct EndpointClient: Sendable {
         authority: Authority
     ) async throws -> (HTTPResponse, body: [UInt8]) {
         guard let address = WebAddress(url) else {
-            throw AuthenticationError(
+            throw context.error(
                 .untrustedAuthority,
-                "An endpoint of \(authority.url) is not an https address: '\(WireText.clean(url).prefix(200))'.",
-                correlationID: context.correlationID
+                "An endpoint of \(authority.url) is not an https address: '\(WireText.clean(url).prefix(200))'."
             )
         }
         let target = address.target
@@ -248,25 +247,14 @@ package struct EndpointClient: Sendable {
     private func networkError(_ error: any Error, host: String, context: RequestContext) -> any Error {
         switch error {
         case let error as AuthenticationError:
-            AuthenticationError(
-                error.code,
-                error.message,
-                correlationID: context.correlationID,
-                underlyingError: error.underlyingError,
-                timestamp: error.timestamp
-            )
+            context.error(error.code, error.message, underlyingError: error.underlyingError, timestamp: error.timestamp)
         case is CancellationError where Task.isCancelled: error
         case is DeadlineExceeded:
-            AuthenticationError(
-                .networkTimedOut,
-                "\(host) did not answer in time. Try again; no new sign-in is needed.",
-                correlationID: context.correlationID
-            )
+            context.error(.networkTimedOut, "\(host) did not answer in time. Try again; no new sign-in is needed.")
         default:
-            AuthenticationError(
+            context.error(
                 .network,
                 "\(host) could not be reached. Try again; no new sign-in is needed.",
-                correlationID: context.correlationID,
                 underlyingError: error
             )
         }

@@ -94,10 +94,9 @@ extension EndpointOutcome<JSONObject> {
             self = json.map(Self.accepted) ?? .refused(.malformed("it is not a JSON object", context))
         case 300..<400:
             self = .refused(
-                AuthenticationError(
+                context.error(
                     .unexpectedRedirect,
-                    "The provider answered with a redirect (\(status)), which is never followed.",
-                    correlationID: context.correlationID
+                    "The provider answered with a redirect (\(status)), which is never followed."
                 )
             )
         case 429:
@@ -139,10 +138,9 @@ extension EndpointOutcome<JSONObject> {
 
 extension AuthenticationError {
     static func malformed(_ reason: String, _ context: RequestContext) -> AuthenticationError {
-        AuthenticationError(
+        context.error(
             .malformedResponse,
-            "The provider's answer could not be read: \(reason). Is this the right authority, or a captive portal?",
-            correlationID: context.correlationID
+            "The provider's answer could not be read: \(reason). Is this the right authority, or a captive portal?"
         )
     }
 
@@ -154,14 +152,13 @@ extension AuthenticationError {
     fileprivate static func foreign(_ status: Int, _ words: String?, _ context: RequestContext) -> AuthenticationError {
         var server = ServerError(nil, status: status)
         server.errorDescription = words
-        return AuthenticationError(
+        return context.error(
             .malformedResponse,
             """
             Something has answered \(status) in the provider's place: the answer has none of OAuth's errors. A \
             firewall, a gateway or a captive portal does that; or is this not the right authority?
             """,
-            serverError: server,
-            correlationID: context.correlationID
+            serverError: server
         )
     }
 
@@ -173,12 +170,11 @@ extension AuthenticationError {
         _ context: RequestContext
     ) -> AuthenticationError {
         let wait = retryAfter.map { " Try again in \($0.components.seconds) s." } ?? " Try again later."
-        return AuthenticationError(
+        return context.error(
             code,
             (code == .throttled ? "The server asks to wait." : "The server cannot answer now (\(status)).") + wait,
             serverError: ServerError(words, status: status),
-            retryAfter: retryAfter,
-            correlationID: context.correlationID
+            retryAfter: retryAfter
         )
     }
 }

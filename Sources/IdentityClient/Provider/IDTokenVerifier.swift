@@ -79,10 +79,9 @@ struct IDTokenVerifier: Sendable {
         if metadata.jwksURI == nil, allowsUnpublishedKeys { return algorithm }
         let urls = metadata.jwksURLs(for: expectation.clientID, of: expectation.authority)
         guard !urls.isEmpty else {
-            throw AuthenticationError(
+            throw context.error(
                 .unsupported,
-                "The provider publishes no keys (jwks_uri), so its ID tokens cannot be verified.",
-                correlationID: context.correlationID
+                "The provider publishes no keys (jwks_uri), so its ID tokens cannot be verified."
             )
         }
         // Tries the next set even if the key's name is known: a provider may publish another key under the old

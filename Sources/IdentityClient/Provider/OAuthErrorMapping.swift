@@ -29,23 +29,21 @@ enum OAuthErrorMapping {
         // the sign-in. Signing in shows the cause.
         if grant == .refreshToken, .userCancelled ~= code { code = .signInExpired }
         if grant == .authorizationCode, let foreignWords, code == .loginRequired {
-            return AuthenticationError(
+            return context.error(
                 .configuration,
                 """
                 The provider refused the code that it had just issued, in words of its own: “\(foreignWords.prefix(300))”. Check \
                 the client's registration: its identifier, its secret and its redirect address.
                 """,
-                serverError: server,
-                correlationID: context.correlationID
+                serverError: server
             )
         }
-        return AuthenticationError(
+        return context.error(
             code,
             (wantsADevice(server) ? deviceAdvice(isThroughBroker) : nil) ?? advice[code]
                 ?? "The server refused the request (\(server.error)).",
             serverError: server,
-            claims: words?.claims,
-            correlationID: context.correlationID
+            claims: words?.claims
         )
     }
 

@@ -278,11 +278,10 @@ extension ServerWait {
             _ = try? await cache.replace(record, with: nil, for: key)  // the next process removes it
             return
         }
-        throw AuthenticationError(
+        throw context.error(
             .throttled,
             "The server asked another program to wait. Try again in \(seconds) s.",
-            retryAfter: .seconds(seconds),
-            correlationID: context.correlationID
+            retryAfter: .seconds(seconds)
         )
     }
 

@@ -67,14 +67,13 @@ extension AuthenticationError {
     /// Any process's refusal of a refresh token counts: the token is not sent again for a while, unless the caller
     /// forces it.
     static func refused(for seconds: Int64, _ context: RequestContext) -> AuthenticationError {
-        AuthenticationError(
+        context.error(
             .signInExpired,
             """
             The provider has refused this account's refresh token, and is not asked again for \(seconds) s: sign in \
             interactively.
             """,
-            retryAfter: .seconds(seconds),
-            correlationID: context.correlationID
+            retryAfter: .seconds(seconds)
         )
     }
 }

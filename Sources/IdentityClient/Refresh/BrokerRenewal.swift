@@ -36,10 +36,9 @@ struct BrokerRenewal: Sendable {
             requestedScopes: asked.scopes
         )
         guard grant.identity.accountID == account.id, let token = grant.accessToken(at: now) else {
-            throw AuthenticationError(
+            throw context.error(
                 .subjectMismatch,
-                "The identity broker answered with the tokens of another account; nothing was stored.",
-                correlationID: context.correlationID
+                "The identity broker answered with the tokens of another account; nothing was stored."
             )
         }
         let write = write(grant, request, before, at: now)

@@ -117,22 +117,20 @@ extension GrantValidation {
 
     /// The error of a request that demands a way of authentication which only the person can use.
     private func insufficientAuthentication(_ request: SilentRequest) -> AuthenticationError {
-        AuthenticationError(
+        context.error(
             .claimsChallenge,
             """
             The person did not authenticate in the way that the claims demand (acr). Sign in interactively with these \
             claims.
             """,
-            claims: request.claims,
-            correlationID: context.correlationID
+            claims: request.claims
         )
     }
 
     private var mismatch: AuthenticationError {
-        AuthenticationError(
+        context.error(
             .subjectMismatch,
-            "The answer is about another person than the one asked for; nothing was stored.",
-            correlationID: context.correlationID
+            "The answer is about another person than the one asked for; nothing was stored."
         )
     }
 }

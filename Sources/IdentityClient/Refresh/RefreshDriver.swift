@@ -305,10 +305,9 @@ extension RefreshDriver {
         case .removed, nil: throw AuthenticationError.removed(context)
         // Another process learned that the refresh token is invalid for good.
         case .withoutToken:
-            throw AuthenticationError(
+            throw context.error(
                 .noTokensFound,
-                "The provider no longer accepts this account's refresh token: sign in interactively.",
-                correlationID: context.correlationID
+                "The provider no longer accepts this account's refresh token: sign in interactively."
             )
         case .newerVersion: throw AccountCredentials.newerVersion
         case .refused(let seconds): throw AuthenticationError.refused(for: seconds, context)

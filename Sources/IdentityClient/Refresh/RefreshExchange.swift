@@ -57,25 +57,15 @@ extension RefreshExchange {
     /// refresh token, which another program obtained, into one for a sign-in.
     func explaining(_ error: AuthenticationError) -> AuthenticationError {
         if sent.familyID != nil, error.serverError?.suberror == "client_mismatch" {
-            return AuthenticationError(
+            return error.saying(
                 .noTokensFound,
-                "The refresh token of Microsoft's other programs does not serve this client: sign in interactively.",
-                serverError: error.serverError,
-                correlationID: error.correlationID,
-                timestamp: error.timestamp
+                "The refresh token of Microsoft's other programs does not serve this client: sign in interactively."
             )
         }
         guard error.code == .invalidScope, error.serverError?.error == "invalid_scope",
             !request.authority.isMicrosoft, namesScopes
         else { return error }
-        return AuthenticationError(
-            .consentRequired,
-            "These scopes go beyond what was granted: sign in interactively.",
-            serverError: error.serverError,
-            retryAfter: error.retryAfter,
-            correlationID: error.correlationID,
-            timestamp: error.timestamp
-        )
+        return error.saying(.consentRequired, "These scopes go beyond what was granted: sign in interactively.")
     }
 }
 
@@ -281,10 +271,9 @@ final class RefreshReservation: Sendable {
 extension AuthenticationError {
     /// The same failure of a cache, found before a refresh token was sent.
     func beforeARefresh(_ context: RequestContext) -> AuthenticationError {
-        AuthenticationError(
+        context.error(
             code,
             "No new token was requested, because it could not be stored. \(message)",
-            correlationID: context.correlationID,
             underlyingError: self,
             timestamp: timestamp
         )

@@ -57,11 +57,10 @@ final class RefreshThrottling: Sendable {
     /// - Throws: `.throttled` while the server accepts no such request.
     func checkWait(for request: String, at now: Int64, context: RequestContext) throws {
         guard let (_, remaining) = entry(.server(request), at: now) else { return }
-        throw AuthenticationError(
+        throw context.error(
             .throttled,
             "The server asked to wait. Try again in \(remaining) s.",
-            retryAfter: .seconds(remaining),
-            correlationID: context.correlationID
+            retryAfter: .seconds(remaining)
         )
     }
 
@@ -73,14 +72,13 @@ final class RefreshThrottling: Sendable {
             last - first <= Self.pause
         else { return }
         let isToBeChanged = .interactionRequired ~= error.code || .configuration ~= error.code
-        throw AuthenticationError(
+        throw context.error(
             isToBeChanged ? error.code : .requestLoop,
             "The server refused this request \(Self.maximumRefusals) times in a minute; it is not sent again for "
                 + "\(remaining) s. The last answer: \(error.message)",
             serverError: error.serverError,
             claims: error.claims,
             retryAfter: .seconds(remaining),
-            correlationID: context.correlationID,
             underlyingError: error
         )
     }

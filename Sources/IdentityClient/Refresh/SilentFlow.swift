@@ -370,13 +370,12 @@ extension SilentFlow {
     func timedOut(_ parameters: SilentParameters, _ id: RecordID, _ context: RequestContext) -> AuthenticationError {
         let seconds = parameters.timeout.map { $0.components.seconds + ($0.components.attoseconds > 0 ? 1 : 0) } ?? 0
         let waits = refresher.waitsForAnotherProcess(id)
-        return AuthenticationError(
+        return context.error(
             waits ? .cacheBusy : .networkTimedOut,
             waits
                 ? "Another program was refreshing this account's token and did not end within \(seconds) s. "
                     + "Try again, or end that program if it hangs; no new sign-in is needed."
                 : "The provider did not answer within \(seconds) s. Try again; no new sign-in is needed.",
-            correlationID: context.correlationID,
             underlyingError: DeadlineExceeded()
         )
     }

@@ -20,11 +20,7 @@ struct AuthorizationCodeFlow: Sendable {
         do {
             return try AuthorizationResponse.parse(query: address.items)
         } catch {
-            throw AuthenticationError(
-                .malformedResponse,
-                "The provider's redirect could not be read: \(error).",
-                correlationID: context.correlationID
-            )
+            throw context.error(.malformedResponse, "The provider's redirect could not be read: \(error).")
         }
     }
 
@@ -107,24 +103,22 @@ struct AuthorizationCodeFlow: Sendable {
         }
         guard let issuer = response.issuer else {
             guard !mayBeMissing else { return }
-            throw AuthenticationError(
+            throw context.error(
                 .issuerMismatch,
                 """
                 The answer does not name its provider (iss), although the provider announces that its answers do \
                 (authorization_response_iss_parameter_supported), so it may be another provider's. Nothing was sent. Ask the \
                 provider's administrator to correct one of the two.
-                """,
-                correlationID: context.correlationID
+                """
             )
         }
         guard names(issuer) else { throw issuerMismatch() }
     }
 
     private func issuerMismatch() -> AuthenticationError {
-        AuthenticationError(
+        context.error(
             .issuerMismatch,
-            "The answer comes from another provider than the one that was asked (iss). Nothing was sent to it.",
-            correlationID: context.correlationID
+            "The answer comes from another provider than the one that was asked (iss). Nothing was sent to it."
         )
     }
 }
@@ -143,32 +137,29 @@ extension AuthorizationCodeFlow {
         guard let authority = clouds.authority(asked.0, at: host) else {
             // Without having been asked, the provider names no cloud.
             guard clouds.areSeveral else { return asked }
-            throw AuthenticationError(
+            throw context.error(
                 .untrustedAuthority,
                 """
                 The answer names '\(WireText.clean(host).prefix(100))' as the cloud of the account, which is not a known cloud of \
                 Microsoft. Nothing was sent there. If it is one, add it to the known hosts.
-                """,
-                correlationID: context.correlationID
+                """
             )
         }
         guard authority.partition != asked.0.partition else { return asked }
         guard clouds.areSeveral else {
-            throw AuthenticationError(
+            throw context.error(
                 .accountInAnotherCloud,
                 "This account belongs to another cloud: sign in at \(authority.url), with this program's registration there.",
-                redirectedAuthority: authority,
-                correlationID: context.correlationID
+                redirectedAuthority: authority
             )
         }
         if let wanted = request.parameters.account {
-            throw AuthenticationError(
+            throw context.error(
                 .accountMismatch,
                 """
                 A person of another cloud (\(authority.environment)) signed in, but '\(WireText.clean(wanted.username ?? wanted.id.rawValue))' \
                 was requested. Nothing was stored. Sign in again with the requested account.
-                """,
-                correlationID: context.correlationID
+                """
             )
         }
         context.logger.debug(

@@ -35,10 +35,9 @@ struct AuthorizationPreparation: Sendable {
         proof = try await environment.proof(parameters.scheme, at: authority)
         prompt = try await PromptChoice(environment: environment, context: context).prompt(parameters, authority)
         guard metadata.codeChallengeMethods?.contains("S256") != false else {
-            throw AuthenticationError(
+            throw context.error(
                 .unsupported,
-                "The provider says that it does not support PKCE with S256; signing in there is not safe.",
-                correlationID: context.correlationID
+                "The provider says that it does not support PKCE with S256; signing in there is not safe."
             )
         }
         try checkPushing()
@@ -193,13 +192,12 @@ extension AuthorizationPreparation {
         guard metadata.requiresPushedAuthorizationRequests, metadata.pushedAuthorizationRequestEndpoint == nil else {
             return
         }
-        throw AuthenticationError(
+        throw context.error(
             .unsupported,
             """
             The provider requires pushed authorization requests and publishes no pushed_authorization_request_endpoint. \
             Ask its administrator to publish it.
-            """,
-            correlationID: context.correlationID
+            """
         )
     }
 
@@ -229,13 +227,12 @@ extension AuthorizationPreparation {
         do {
             return try PushedAuthorizationResponse(json)
         } catch {
-            throw AuthenticationError(
+            throw context.error(
                 .malformedResponse,
                 """
                 The provider's answer to the pushed authorization request cannot be used: \(error). Sign-ins fail until \
                 the provider corrects this. Tell its administrator.
-                """,
-                correlationID: context.correlationID
+                """
             )
         }
     }

@@ -89,10 +89,9 @@ struct AuthorizationRestoration: Sendable {
         )
         let isSame = issuer.map { old in metadata.issuer.map { WireText.areSame($0, old) } ?? false }
         guard isSame ?? (metadata.issuer == nil) else {
-            throw AuthenticationError(
+            throw context.error(
                 .issuerMismatch,
-                "The provider has another name (issuer) than when this sign-in was prepared. Prepare a new one.",
-                correlationID: context.correlationID
+                "The provider has another name (issuer) than when this sign-in was prepared. Prepare a new one."
             )
         }
         return metadata
@@ -109,10 +108,9 @@ struct AuthorizationRestoration: Sendable {
         }
         guard let keyID else { return nil }
         guard let proof = try await environment.proof(.pop, at: authority), proof.key?.keyID == keyID else {
-            throw AuthenticationError(
+            throw context.error(
                 .cache,
-                "The cache has no longer the key that this sign-in asked a token for. Prepare a new one.",
-                correlationID: context.correlationID
+                "The cache has no longer the key that this sign-in asked a token for. Prepare a new one."
             )
         }
         return proof

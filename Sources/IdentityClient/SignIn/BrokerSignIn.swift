@@ -34,10 +34,9 @@ struct BrokerSignIn: Sendable {
             }
             try tokens.check(proof?.binding, context)
         } catch is DeadlineExceeded {
-            throw AuthenticationError(
+            throw context.error(
                 .interactionTimedOut,
-                "Sign-in was not finished within \(parameters.timeout.components.seconds) seconds.",
-                correlationID: context.correlationID
+                "Sign-in was not finished within \(parameters.timeout.components.seconds) seconds."
             )
         } catch let error as AuthenticationError where !use.isRequired && error.leavesTheSignInToTheBrowser {
             context.logger.notice(

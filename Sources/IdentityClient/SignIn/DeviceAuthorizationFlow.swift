@@ -72,14 +72,13 @@ struct DeviceAuthorizationFlow: Sendable {
                 "authorization \(metadata.authorizationEndpoint)", "token \(metadata.tokenEndpoint)",
                 metadata.deviceAuthorizationEndpoint.map { "device authorization \($0)" },
             ].compactMap(\.self).joined(separator: ", ")
-            throw AuthenticationError(
+            throw context.error(
                 .unsupported,
                 """
                 The provider issues no ID token for a sign-in on another device, so it does not say who signed in. Sign in \
                 with a browser, or name the provider by its endpoints, as a plain OAuth 2.0 server, which is not asked for \
                 openid: \(endpoints).
-                """,
-                correlationID: context.correlationID
+                """
             )
         }
     }
@@ -98,10 +97,9 @@ struct DeviceAuthorizationFlow: Sendable {
             guard deadline.remaining > polling.wait else {
                 // Another poll before the end would be too early, and a poll after it too late.
                 try await environment.clock.sleep(for: deadline.remaining)
-                throw AuthenticationError(
+                throw context.error(
                     .interactionTimedOut,
-                    "The time was over before the sign-in was finished. Start again for a new code.",
-                    correlationID: context.correlationID
+                    "The time was over before the sign-in was finished. Start again for a new code."
                 )
             }
             try await environment.clock.sleep(for: polling.wait)
@@ -308,13 +306,12 @@ struct DeviceCodeRequest: Sendable {
 
     private func code(provenBy proofKey: ProofKey?) async throws -> DeviceAuthorizationResponse {
         guard let endpoint = metadata.deviceAuthorizationEndpoint else {
-            throw AuthenticationError(
+            throw context.error(
                 .unsupported,
                 """
                 The provider publishes no endpoint for a sign-in on another device (device_authorization_endpoint). Sign in \
                 with a browser or, if the provider has one all the same, name it with the authority.
-                """,
-                correlationID: context.correlationID
+                """
             )
         }
         let form = DeviceAuthorizationRequestMessage.items(
@@ -358,10 +355,6 @@ struct DeviceCodeRequest: Sendable {
     }
 
     private func unusable(_ reason: String) -> AuthenticationError {
-        AuthenticationError(
-            .malformedResponse,
-            "The provider's answer to the request for a code cannot be used: \(reason).",
-            correlationID: context.correlationID
-        )
+        context.error(.malformedResponse, "The provider's answer to the request for a code cannot be used: \(reason).")
     }
 }

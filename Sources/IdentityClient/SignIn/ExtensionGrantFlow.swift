@@ -37,13 +37,12 @@ struct ExtensionGrantFlow: Sendable {
         if authority.issuesIDTokens, response.fault == nil, response.idToken == nil {
             await Revocation(environment: environment, context: context)
                 .revokeUnwanted(response.refreshToken, authority, metadata)
-            throw AuthenticationError(
+            throw context.error(
                 .unsupported,
                 """
                 The provider gives no ID token with this grant, so it does not say who the person is. Nothing was stored. Name \
                 the provider as a plain OAuth 2.0 server, or sign in interactively.
-                """,
-                correlationID: context.correlationID
+                """
             )
         }
         let commit = SignInCommit(
@@ -84,14 +83,7 @@ struct ExtensionGrantFlow: Sendable {
             )
         default: return error
         }
-        return AuthenticationError(
-            said.code,
-            said.message,
-            serverError: error.serverError,
-            retryAfter: error.retryAfter,
-            correlationID: error.correlationID,
-            timestamp: error.timestamp
-        )
+        return error.saying(said.code, said.message)
     }
 }
 
@@ -170,13 +162,12 @@ struct RefreshTokenImport: Sendable {
         )
         var response = try await redeem(form, TokenEndpoint(environment, authority, metadata, context))
         if authority.issuesIDTokens, response.idToken == nil {
-            throw AuthenticationError(
+            throw context.error(
                 .unsupported,
                 """
                 The provider accepted the refresh token, but sends no ID token with a refresh, so it does not say whose it \
                 is. Nothing was stored. Sign in interactively.
-                """,
-                correlationID: context.correlationID
+                """
             )
         }
         // Without another one in the answer, it stays valid.

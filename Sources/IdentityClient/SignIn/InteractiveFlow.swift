@@ -86,7 +86,7 @@ struct InteractiveFlow: Sendable {
                 }
             }
         } catch is DeadlineExceeded {
-            throw AuthenticationError(
+            throw context.error(
                 .interactionTimedOut,
                 "Sign-in was not finished within \(timeout.components.seconds) seconds. "
                     + (listener.httpsRedirects?.isSeen == true
@@ -94,8 +94,7 @@ struct InteractiveFlow: Sendable {
                         : """
                         If the browser showed an error of the provider, check the client ID, and that the redirect URI \
                         \(listener.redirectURI.absoluteString) is registered for it. Otherwise sign in again.
-                        """),
-                correlationID: context.correlationID
+                        """)
             )
         }
     }

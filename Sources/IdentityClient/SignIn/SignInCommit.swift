@@ -72,10 +72,9 @@ struct SignInCommit: Sendable {
         let result = AuthenticationResult(acquired, requested: scopes, rule: rule)
         let wanted = rule.matchable(scopes.map(\.rawValue))
         guard wanted.isEmpty || !wanted.isDisjoint(with: token.granted) else {
-            throw AuthenticationError(
+            throw context.error(
                 .scopesDeclined,
-                "The person is signed in, but none of the requested scopes was granted.",
-                correlationID: context.correlationID
+                "The person is signed in, but none of the requested scopes was granted."
             )
         }
         let lacksRefreshToken = source != .broker && response.refreshToken == nil && asked.contains("offline_access")
@@ -126,13 +125,12 @@ struct SignInCommit: Sendable {
 
     private func checkPerson(_ grant: TokenGrant) throws {
         guard let wanted, authority.issuesIDTokens, wanted.id != grant.identity.accountID else { return }
-        throw AuthenticationError(
+        throw context.error(
             .accountMismatch,
             """
             \(Self.name(grant.profile?.username, grant.identity.accountID)) signed in, but \
             \(Self.name(wanted.username, wanted.id)) was requested. Nothing was stored. Sign in again with the requested account.
-            """,
-            correlationID: context.correlationID
+            """
         )
     }
 

@@ -237,13 +237,10 @@ extension AuthenticationError {
         let isAboutScopes = ["invalid_scope", "not_allowed"].contains(serverError?.error)
         guard code == .invalidScope, isAboutScopes, !added.isEmpty else { return self }
         let asked = own.isEmpty ? "" : " Asked for: \(own.map(\.rawValue).sorted().joined(separator: ", "))."
-        return AuthenticationError(
+        return saying(
             code,
             "\(message)\(asked) Added by default: \(added.joined(separator: ", ")); set other default scopes to "
-                + "leave one out.",
-            serverError: serverError,
-            correlationID: correlationID,
-            timestamp: timestamp
+                + "leave one out."
         )
     }
 }

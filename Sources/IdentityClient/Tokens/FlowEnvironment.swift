@@ -106,12 +106,7 @@ extension FlowEnvironment {
         } catch {
             if error.isOfACancelledTask { throw error }
             throw error as? AuthenticationError
-                ?? AuthenticationError(
-                    .browserUnavailable,
-                    advice,
-                    correlationID: context.correlationID,
-                    underlyingError: error
-                )
+                ?? context.error(.browserUnavailable, advice, underlyingError: error)
         }
     }
 }
@@ -187,10 +182,9 @@ extension AuthenticationError {
     /// Throws for a scheme whose tokens no broker is asked for: what its certificates are bound to is not known.
     static func checkBrokerKnows(_ scheme: AuthenticationScheme?, _ context: RequestContext) throws {
         guard scheme?.sshKey != nil else { return }
-        throw AuthenticationError(
+        throw context.error(
             .unsupported,
-            "No SSH certificate is asked of an identity broker. Allow the browser as well (whenAvailable).",
-            correlationID: context.correlationID
+            "No SSH certificate is asked of an identity broker. Allow the browser as well (whenAvailable)."
         )
     }
 }

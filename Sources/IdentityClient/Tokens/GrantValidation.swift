@@ -117,7 +117,7 @@ struct GrantValidation: Sendable {
         }
         if let binding {
             guard tokenType.lowercased() == binding.scheme.description.lowercased() else {
-                throw AuthenticationError(
+                throw context.error(
                     .unsupported,
                     binding.scheme.sshKey == nil
                         ? """
@@ -127,8 +127,7 @@ struct GrantValidation: Sendable {
                         : """
                         The provider gave another token in place of an SSH certificate, so it is not used. Ask for the scope \
                         of SSH certificates, with a client that may have them, such as Azure CLI.
-                        """,
-                    correlationID: context.correlationID
+                        """
                 )
             }
             return try binding.scheme.sshKey.map { try certificateEnd(accessToken, for: $0) }
@@ -146,30 +145,25 @@ struct GrantValidation: Sendable {
 
     /// The error of a sign-in in which the person did not authenticate as the program requires.
     private func insufficientAuthentication(_ required: RequiredAuthentication) -> AuthenticationError {
-        AuthenticationError(
+        context.error(
             .insufficientUserAuthentication,
             """
             The person did not authenticate in the way that the program requires (acr, amr). Nothing was stored. Sign in \
             again, and choose another method on the sign-in page.
             """,
-            challenge: ResourceChallenge(acrValues: required.acrValues ?? []),
-            correlationID: context.correlationID
+            challenge: ResourceChallenge(acrValues: required.acrValues ?? [])
         )
     }
 
     private func unusable(_ message: String) -> AuthenticationError {
-        AuthenticationError(.malformedResponse, message, correlationID: context.correlationID)
+        context.error(.malformedResponse, message)
     }
 }
 
 extension AuthenticationError {
     /// The account was signed out while its tokens were on the way.
     static func removed(_ context: RequestContext) -> AuthenticationError {
-        AuthenticationError(
-            .accountRemoved,
-            "The account was signed out: sign in interactively.",
-            correlationID: context.correlationID
-        )
+        context.error(.accountRemoved, "The account was signed out: sign in interactively.")
     }
 }
 
@@ -267,7 +261,7 @@ extension GrantValidation {
     }
 
     private func refused(_ message: String) -> AuthenticationError {
-        AuthenticationError(.malformedResponse, message, correlationID: context.correlationID)
+        context.error(.malformedResponse, message)
     }
 }
 

@@ -203,12 +203,7 @@ extension AuthenticationError {
             return try await work()
         } catch {
             if error is AuthenticationError || error is DeadlineExceeded || error.isOfACancelledTask { throw error }
-            throw AuthenticationError(
-                .brokerUnavailable,
-                "The identity broker could not be asked.",
-                correlationID: context.correlationID,
-                underlyingError: error
-            )
+            throw context.error(.brokerUnavailable, "The identity broker could not be asked.", underlyingError: error)
         }
     }
 }
@@ -256,13 +251,12 @@ extension BrokerTokens {
         guard let binding else { return }
         let confirmation = (try? JSONWebToken(compact: accessToken))?.claims.object("cnf")
         guard let keyID = confirmation?.string("kid"), WireText.areSame(keyID, binding.keyID) else {
-            throw AuthenticationError(
+            throw context.error(
                 .unsupported,
                 """
                 The identity broker gave an access token that does not name the program's key (cnf), so it is not used as a \
                 bound one. Update the broker, sign in without it, or use bearer tokens.
-                """,
-                correlationID: context.correlationID
+                """
             )
         }
     }

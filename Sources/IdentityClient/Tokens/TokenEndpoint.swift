@@ -205,12 +205,11 @@ struct Revocation: Sendable {
         let status = response.status.code
         let words = (try? JSONObject(received: body)).flatMap(ErrorResponse.init)  // often there is no body
         guard status < 500, status != 429, status != 408 else {
-            throw AuthenticationError(
+            throw context.error(
                 status == 429 ? .throttled : .serverUnavailable,
                 "The provider could not revoke the token now (\(status)).",
                 serverError: ServerError(words, status: status),
-                retryAfter: response.retryAfter(now: environment.clock.unixSeconds),
-                correlationID: context.correlationID
+                retryAfter: response.retryAfter(now: environment.clock.unixSeconds)
             )
         }
         throw OAuthErrorMapping.error(words, status: status, grant: nil, context: context)

@@ -212,11 +212,7 @@ struct SignOutBrowser: BrowserLauncher {
             try await launcher.open(url)
         } catch let failure as AuthenticationError {
             guard console.isTerminal else {
-                throw AuthenticationError(
-                    failure.code,
-                    "\(failure.message) This command does so at a terminal.",
-                    timestamp: failure.timestamp
-                )
+                throw failure.saying(failure.code, "\(failure.message) This command does so at a terminal.")
             }
             console.line(failure.message.printable)
             console.line("")
