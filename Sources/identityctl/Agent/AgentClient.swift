@@ -150,14 +150,9 @@ extension AgentRequest.Token {
 }
 
 extension ProviderOptions {
-    /// The first option of the command line that reaches no agent, by its name without dashes; `nil` if there is none.
+    /// The first option of the command line that the agent's profile decides, by its name without dashes; `nil` if there is
+    /// none.
     fileprivate var keptFromAgents: String? {
-        let sent: Set = ["client-id", "issuer", "authority", "profile"]
-        if let option = Self.named.first(where: { !sent.contains($0.name) && $0.value(self) != nil }) {
-            return option.name
-        }
-        if !tokenParameters.isEmpty { return "token-parameter" }
-        if extendedLifetime { return "extended-lifetime" }
-        return instanceAware ? "instance-aware" : nil
+        Setting.ofProvider.first { $0.agent == .refused && $0.isGiven(in: OptionGroups(provider: self)) }?.name
     }
 }

@@ -300,17 +300,9 @@ extension LoginCommand {
 
     /// The given options of the sign-in page and of the browser's return.
     private var optionsOfPage: [String] {
-        let values = [
-            ("--prompt", signIn.prompt), ("--login-hint", signIn.loginHint), ("--domain-hint", signIn.domainHint),
-            ("--acr-values", signIn.acrValues), ("--require-amr", signIn.requireAMR),
-            ("--max-age", signIn.maxAge), ("--ui-locales", signIn.uiLocales),
-            ("--response-mode", signIn.responseMode), ("--redirect-uri", signIn.redirectURI),
-            ("--redirect-ports", signIn.redirectPorts), ("--browser", browser.browser),
-        ]
-        let flags = [
-            ("--push", signIn.push), ("--require-acr", signIn.requireACR), ("--private-window", privateWindow),
-        ]
-        return values.filter { $0.1 != nil }.map(\.0) + flags.filter(\.1).map(\.0)
+        let groups = OptionGroups(signIn: signIn, browser: browser)
+        return Setting.ofPage.filter { $0.isGiven(in: groups) }.map(\.option)
+            + (privateWindow ? ["--private-window"] : [])
     }
 
     private func refuse(_ ignored: [String], beside name: String, which reason: String) throws {

@@ -18,7 +18,7 @@ extension ProviderOptions {
 
     /// The options that name a provider, with their values on the command line.
     private var names: [(name: String, value: String?)] {
-        Self.named[1...4].map { ($0.name, $0.value(self)) }
+        Setting.namingProvider.map { ($0.name, $0.value(in: OptionGroups(provider: self))) }
     }
 
     private var isOnCommandLine: Bool { names.contains { $0.value != nil } }

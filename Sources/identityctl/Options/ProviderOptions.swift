@@ -137,18 +137,6 @@ struct ProviderOptions: ParsableArguments {
         completion: ProfileCommand.completion
     )
     var profile: String?
-
-    /// The options by their names, without the dashes. Closures, because key paths are made at run time, and this is
-    /// on the way of every cached token.
-    static let named: [(name: String, value: @Sendable (ProviderOptions) -> String?)] = [
-        ("client-id", { $0.clientID }), ("authority", { $0.authority }), ("issuer", { $0.issuer }),
-        ("authorization-endpoint", { $0.authorizationEndpoint }), ("token-endpoint", { $0.tokenEndpoint }),
-        ("device-authorization-endpoint", { $0.deviceAuthorizationEndpoint }),
-        ("revocation-endpoint", { $0.revocationEndpoint }), ("id-token-algorithms", { $0.idTokenAlgorithms }),
-        ("cache", { $0.cache }), ("default-scopes", { $0.defaultScopes }),
-        ("client-capabilities", { $0.clientCapabilities }), ("broker", { $0.broker }),
-        ("group", { $0.group }), ("profile", { $0.profile }),
-    ]
 }
 
 extension ProviderOptions {

@@ -22,13 +22,13 @@ struct SharedOptions: Hashable, Sendable {
         _ account: AccountOption? = nil,
         _ scheme: SchemeOption? = nil
     ) {
-        for option in ProviderOptions.named { add("--\(option.name)", provider.flatMap(option.value)) }
-        for parameter in provider?.tokenParameters ?? [] { add("--token-parameter", parameter) }
-        if provider?.instanceAware == true { items.append(Item(name: "--instance-aware", value: nil)) }
-        for scope in token?.scopes ?? [] { add("--scope", scope) }
-        add("--claims", token?.claims.map(Self.oneLine))
-        add("--account", account?.account)
-        add("--scheme", scheme?.scheme)
+        let groups = OptionGroups(provider: provider, token: token, account: account, scheme: scheme)
+        for setting in Setting.ofProvider + Setting.ofRequest {
+            for value in setting.values(in: groups) {
+                let value = setting.name == "claims" ? Self.oneLine(value) : value
+                items.append(Item(name: setting.option, value: setting.kind == .switch ? nil : value))
+            }
+        }
     }
 
     /// Returns the options with another value for one of them.

@@ -20,7 +20,9 @@ extension Profile {
         _ = try SchemeOption.parse([]).chosen(environment)
         _ = try PublicKeyOption.parse([]).path(environment)
         _ = try OutputOptions.parse([]).level(environment)
-        for name in Self.switches { _ = try environment.isOn(name, false) }
+        for setting in Setting.all where setting.isLine && setting.kind == .switch {
+            _ = try environment.isOn(setting.name, false)
+        }
         _ = try servedAddresses()
         _ = try AgentConfirmation(given("agent-confirm"))
         guard lines.contains(where: { $0.name.hasPrefix("aws-") }) else { return }

@@ -40,30 +40,13 @@ struct Profile: Sendable {
         let value: String
     }
 
-    /// The names that a line may begin with: the options that have a variable, by their names without dashes, and what
-    /// helpers and the agent read.
-    static let names = Set(ProviderOptions.named.map(\.name)).subtracting(["profile"]).union(lists).union(switches)
-        .union(AWSRole.names.map { "aws-\($0)" })
-        .union([
-            "account", "agent-confirm", "browser", "claims", "client-secret", "domain-hint", "log-level", "login-hint",
-            "max-age", "min-validity", "post-logout-redirect-uri", "prompt", "public-key", "redirect-ports",
-            "redirect-uri", "requested-token-type", "response-mode", "scheme", "subject", "timeout", "username",
-        ])
-
-    /// The names whose value is `on` or `off`.
-    static let switches: Set = [
-        "allow-expired", "cache-only", "device-code", "end-session", "extended-lifetime", "force-refresh", "id-token",
-        "if-needed", "instance-aware", "json", "manual", "print-token", "private-window", "push", "require-acr",
-        "revoke",
-        "without-browser",
-    ]
+    /// The names that a line may begin with.
+    static let names = Set(Setting.all.lazy.filter(\.isLine).map(\.name))
 
     /// The names that may stand in several lines.
-    static let lists: Set = [
-        "acr-values", "agent-audience", "agent-scope", "audience", "client-capabilities", "id-token-algorithms",
-        "parameter", "requested-scope", "require-amr", "resource", "scope", "serves", "token-parameter",
-        "ui-locales",
-    ]
+    static let lists = Set(Setting.all.lazy.filter(\.kind.mayRepeat).map(\.name))
+
+    private static let possiblyEmpty = Set(Setting.all.lazy.filter { $0.traits.contains(.mayBeEmpty) }.map(\.name))
 
     let name: ProfileName
     let path: String
@@ -106,7 +89,7 @@ struct Profile: Sendable {
         guard names.contains(name) else {
             throw error("'\(name.printable)' is not an option that a profile can have.", number, path)
         }
-        guard !value.isEmpty || ["client-secret", "default-scopes"].contains(name) else {
+        guard !value.isEmpty || possiblyEmpty.contains(name) else {
             throw error("the value of '\(name)' is empty.", number, path)
         }
         return Line(number: number, name: name, value: value)

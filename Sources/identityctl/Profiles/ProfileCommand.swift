@@ -87,12 +87,11 @@ struct ProfileAddCommand: ToolCommand {
         } else if domain != nil {
             throw UsageError("--domain goes with --preset.")
         }
-        var own = ProviderOptions.named.filter { $0.name != "profile" }.compactMap { option in
-            option.value(provider).map { (name: option.name, value: $0) }
+        let groups = OptionGroups(provider: provider, token: token, account: account)
+        var own = (Setting.ofProvider + Setting.ofRequest).filter(\.isLine).flatMap { setting in
+            setting.values(in: groups).map { (name: setting.name, value: setting.kind == .switch ? "on" : $0) }
         }
-        own += token.scopes.map { ("scope", $0) } + serves.map { ("serves", $0) }
-        if let claims = token.claims { own.append(("claims", claims)) }
-        if let account = account.account { own.append(("account", account)) }
+        own += serves.map { ("serves", $0) }
         for setting in settings {
             let parts = setting.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false).map(String.init)
             guard parts.count == 2 else { throw UsageError("--set wants NAME=VALUE.") }

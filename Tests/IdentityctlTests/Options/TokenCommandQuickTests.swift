@@ -44,11 +44,11 @@ import Testing
 
     /// Every value, so that this test fails when an option is added.
     private func summary(_ command: TokenCommand) -> [String] {
-        let provider = ProviderOptions.named.map { $0.value(command.provider) }
+        let provider: [String?] = Setting.ofProvider.map { setting in
+            setting.values(in: OptionGroups(provider: command.provider)).joined(separator: "\n")
+        }
         let others: [String?] = [
-            "\(command.provider.extendedLifetime)", "\(command.provider.instanceAware)", "\(command.silent.cacheOnly)",
-            "\(command.silent.allowExpired)",
-            command.provider.tokenParameters.joined(separator: "\n"),
+            "\(command.silent.cacheOnly)", "\(command.silent.allowExpired)",
             command.token.scopes.joined(separator: "\n"), command.token.claims, command.account.account,
             command.output.logLevel, "\(command.output.json)", "\(command.silent.forceRefresh)",
             command.silent.minValidity, "\(command.silent.idToken)", command.silent.timeout, command.record.record,

@@ -252,4 +252,25 @@ import Testing
         let lines = try await home.run(["profile", "show", "gh"]).output
         #expect(lines.contains("token-endpoint = https://github.com/login/oauth/access_token\n"))
     }
+
+    @Test(.timeLimit(.minutes(1))) func keepsEachOptionOfTheClient() async throws {
+        let home = try await Home()
+        let added = try await home.add(
+            "b",
+            "--token-parameter",
+            "resource=https://api.example.test",
+            "--token-parameter",
+            "a=b",
+            "--extended-lifetime",
+            "--instance-aware"
+        )
+        #expect(added.status == 0, "\(added)")
+        let lines = try await home.run(["profile", "show", "b"]).output
+        for line in [
+            "token-parameter = resource=https://api.example.test", "token-parameter = a=b", "extended-lifetime = on",
+            "instance-aware = on",
+        ] {
+            #expect(lines.contains(line + "\n"), "\(lines)")
+        }
+    }
 }
