@@ -238,7 +238,7 @@ extension Setting {
         .flag("require-acr", { $0.signIn?.requireACR }, { $0.signIn?.requireACR = $1 }),
     ]
 
-    /// What single commands, helpers and the agent read.
+    /// The settings of single commands, helpers and the agent.
     private static let others: [Setting] = [
         .line("client-secret", .text, traits: [.isSecret, .mayBeEmpty]),
         .list("parameter", { $0.signIn?.extraParameters }, { $0.signIn?.extraParameters = $1 }),

@@ -1,0 +1,66 @@
+# Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
+"""Checks the limits of the sources: limits.py. See Scripts/check-limits."""
+
+import pathlib
+import re
+import sys
+
+SOURCES = pathlib.Path("Sources")
+CORE = SOURCES / "IdentityClient"
+TOOL = SOURCES / "identityctl"
+TABLE = TOOL / "Options/Setting.swift"
+
+texts = {path: path.read_text() for path in SOURCES.rglob("*.swift")}
+
+
+def planted():
+    """The lines that can make production code do what is wrong, for a test."""
+    return sum(len(re.findall(r"\bmutations?\b|\bMutation\b|\bplanted\b", text)) for text in texts.values())
+
+
+def core(measure):
+    files = {path: text for path, text in texts.items() if path.is_relative_to(CORE)}
+    return {
+        "files": len(files),
+        "lines": sum(text.count("\n") for text in files.values()),
+        "folders": len({path.relative_to(CORE).parts[0] for path in files}),
+        "longest": max(text.count("\n") for text in files.values()),
+    }[measure]
+
+
+def option_lists():
+    """The most of the table's options that another file names without asking for their values, and the file."""
+    names = set(re.findall(r'\.(?:text|list|flag)\(\s*"([a-z-]+)"', texts[TABLE]))
+    if len(names) < 30:
+        sys.exit(f"ERROR: {TABLE} is not read rightly")
+    counts = {
+        path: len(names & set(re.findall(r'(?<!given\()(?<!words\()(?<!isOn\()(?<!each\()"([a-z-]+)"', text)))
+        for path, text in texts.items()
+        if path.is_relative_to(TOOL) and path != TABLE
+    }
+    return max(counts.values()), max(counts, key=counts.get)
+
+
+def registered(registry, kind):
+    """The entries of a registry, and the values of its kind in the sources: each has its line."""
+    text = "".join(text for path, text in texts.items() if path.is_relative_to(TOOL))
+    entries = re.search(rf"static let all: \[{kind}\] = \[(.*?)\]", text, re.S)[1]
+    values = set(re.findall(rf"static let (\w+) = {kind}\(", text))
+    return values ^ set(re.findall(r"\.(\w+)", entries))
+
+
+worst, place = option_lists()
+rows = [
+    ("planted mistakes in Sources", planted(), 0),
+    ("folders of the core", core("folders"), 10),
+    ("files of the core", core("files"), 140),
+    ("lines of the core", core("lines"), 26_500),
+    ("lines of the core's longest file", core("longest"), 400),
+    (f"options that a file beside the table names ({place.name})", worst, 10),
+    ("helpers without their line", len(registered("Helper.all", "Helper")), 0),
+    ("integrations without their line", len(registered("IntegratedTool.all", "IntegratedTool")), 0),
+]
+for what, value, limit in rows:
+    print(f"{what}: {value} (at most {limit})")
+if wrong := [what for what, value, limit in rows if value > limit]:
+    sys.exit(f"ERROR: above the limit: {'; '.join(wrong)}")
