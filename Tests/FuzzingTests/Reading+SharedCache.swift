@@ -22,7 +22,7 @@ extension Reading {
                 precondition(same.secret == content.secret, "an account that stays was written")
             }
             credentials.refreshToken?.secret = "another"
-            credentials.refreshToken?.modifiedAt = .max >> 8
+            credentials.refreshToken?.modifiedAt = 253_402_300_799  // the latest that is read
             let changes: [AccountCredentials?] = [credentials, nil]
             // A section that is no object forbids writing.
             for new in changes {
