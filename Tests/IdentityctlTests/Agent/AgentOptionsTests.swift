@@ -36,7 +36,7 @@ import Testing
     }
 
     @Test(arguments: options) func sendsOrRefuses(option: String) throws {
-        let isSwitch = ["--extended-lifetime", "--instance-aware"].contains(option)
+        let isSwitch = Setting.ofProvider.contains { $0.option == option && $0.kind == .switch }
         let arguments = [option] + (isSwitch ? [] : ["name=value"])
         let sent = ["--client-id": "client_id", "--issuer": "issuer", "--authority": "issuer", "--profile": "account"]
         if let member = sent[option] {
