@@ -103,18 +103,11 @@ package enum SystemCall {
     }
 
     /// The numbers of this process's open descriptors; `nil` if the system does not tell.
+    ///
+    /// It has numbers of the listing itself too, which are free again afterwards.
     package static var openDescriptors: [Int32]? {
-        guard let directory = unsafe opendir("/proc/self/fd") else { return nil }
-        defer { unsafe closedir(directory) }
-        let own = unsafe dirfd(directory)
-        var numbers: [Int32] = []
-        while let entry = unsafe readdir(directory) {
-            let name = unsafe withUnsafePointer(to: entry.pointee.d_name) { pointer in
-                unsafe pointer.withMemoryRebound(to: CChar.self, capacity: 256) { unsafe String(cString: $0) }
-            }
-            if let number = Int32(name), number != own { numbers.append(number) }
-        }
-        return numbers
+        guard let directory = try? Descriptor.directory("/proc/self/fd") else { return nil }
+        return (try? directory.names())?.compactMap { Int32($0) }
     }
 
     /// The kind of the file system of an open file, or 0: `f_type` of fstatfs(2).

@@ -192,7 +192,7 @@ extension RedirectURI {
     /// The scheme, if it is the program's own.
     package var customScheme: CustomScheme? {
         guard case .custom(let url) = kind else { return nil }
-        return try? CustomScheme(url.scheme ?? "")  // any other is nobody's own
+        return try? CustomScheme(url.scheme ?? "")  // no program owns any other
     }
 }
 
@@ -290,7 +290,7 @@ struct CustomSchemeRelay: Sendable {
         } catch let error as SystemCallError {
             throw AuthenticationError(.cache, "\(error.path) cannot be used: \(error.reason).")
         }
-        let names = (try? FileManager.default.contentsOfDirectory(atPath: directory)) ?? []  // gone meanwhile: nobody
+        let names = (try? FileManager.default.contentsOfDirectory(atPath: directory)) ?? []  // gone meanwhile
         return names.filter { $0.hasPrefix(prefix(scheme)) }.sorted().map { "\(directory)/\($0)" }
     }
 

@@ -89,7 +89,7 @@ package struct LeaseSight: Hashable, Sendable {
 
 extension RefreshLease {
     package init?(decoding record: CacheRecord) {
-        guard let json = try? JSONObject(parsing: record.bytes),  // a damaged lease binds nobody
+        guard let json = try? JSONObject(parsing: record.bytes),  // a damaged lease binds no process
             let nonce = json.string("nonce"), let duration = json.roundedDown("duration"), duration > 0,
             let deadline = json.roundedDown("deadline"), let bootID = json.string("boot_id"),
             let namespace = json.string("pid_namespace"), let pid = json.integer("pid"),

@@ -36,10 +36,8 @@ struct Setting: Sendable {
         static let namesProvider = Traits(rawValue: 1)
         /// An empty line of a profile means something.
         static let mayBeEmpty = Traits(rawValue: 2)
-        /// It has no option, and is neither shown nor given to other programs.
-        static let isSecret = Traits(rawValue: 4)
         /// No line of a profile may have it.
-        static let isNoLine = Traits(rawValue: 8)
+        static let isNoLine = Traits(rawValue: 4)
     }
 
     /// The way to an option's value.
@@ -240,7 +238,7 @@ extension Setting {
 
     /// The settings of single commands, helpers and the agent.
     private static let others: [Setting] = [
-        .line("client-secret", .text, traits: [.isSecret, .mayBeEmpty]),
+        .line("client-secret", .text, traits: .mayBeEmpty),
         .list("parameter", { $0.signIn?.extraParameters }, { $0.signIn?.extraParameters = $1 }),
         .line("agent-audience", .words),
         .line("agent-confirm", .text),
