@@ -112,6 +112,7 @@ package struct SharedCacheSetup: Sendable {
     private func start(entering: [String] = [], _ change: (inout WorkerOrders) -> Void) throws -> WorkerProcess {
         var orders = WorkerOrders(group: group.name)
         orders.issuer = authority.url
+        if case .entra = authority.kind { orders.isEntraID = true }
         change(&orders)
         return try WorkerProcess(entering + command, orders: orders)
     }

@@ -13,6 +13,8 @@ package struct WorkerOrders: Codable, Sendable {
     package var group: String
     /// The provider's issuer on loopback; `nil` if the check concerns the records only.
     package var issuer: String?
+    /// Whether that issuer is an authority of Entra ID's kind.
+    package var isEntraID = false
     package var clientID = "test-client"
     /// How often the worker is told to go. It ends after that many rounds.
     package var rounds = 1
@@ -37,12 +39,10 @@ package struct WorkerOrders: Codable, Sendable {
 
     package init(group: String) { self.group = group }
 
-    /// The authority at the issuer's address. With a tenant in its path it is Entra ID's kind.
     var authority: Authority {
         get throws {
             let issuer = issuer ?? ""
-            return try WebAddress(issuer)?.segments.isEmpty == false
-                ? Authority(url: issuer) : .openIDConnect(issuer: issuer)
+            return try isEntraID ? Authority(url: issuer) : .openIDConnect(issuer: issuer)
         }
     }
 }
