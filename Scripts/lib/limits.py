@@ -9,6 +9,8 @@ SOURCES = pathlib.Path("Sources")
 CORE = SOURCES / "IdentityClient"
 TOOL = SOURCES / "identityctl"
 TABLE = TOOL / "Options/Setting.swift"
+# The choice for the first page of help is another one for each command.
+FIRST_PAGE = TOOL / "Output/ShortHelp.swift"
 
 texts = {path: path.read_text() for path in SOURCES.rglob("*.swift")}
 
@@ -36,7 +38,7 @@ def option_lists():
     counts = {
         path: len(names & set(re.findall(r'(?<!given\()(?<!words\()(?<!isOn\()(?<!each\()"([a-z-]+)"', text)))
         for path, text in texts.items()
-        if path.is_relative_to(TOOL) and path != TABLE
+        if path.is_relative_to(TOOL) and path not in (TABLE, FIRST_PAGE)
     }
     return max(counts.values()), max(counts, key=counts.get)
 

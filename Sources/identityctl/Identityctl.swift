@@ -18,7 +18,7 @@ struct Identityctl: AsyncParsableCommand {
             Exit status: 0 done; 2 a person is needed, run 'identityctl login'; 3 network or server unavailable; \
             4 token cache unavailable; 5 an answer was not believed; 6 cancelled or timed out; 7 the \
             provider or the person said no; 8 no browser here; 9 several accounts, and none is the default one; \
-            10 nothing was revoked; 22 the API of 'call' answered with another status than 200 to 299; 64 wrong usage; \
+            10 nothing was revoked; 11 a new refresh token could not be stored; 22 the API of 'call' answered with another status than 200 to 299; 64 wrong usage; \
             126 and 127 'exec' could not start the command; 1 anything else.
             """,
         version: LibraryVersion.current,
@@ -33,7 +33,8 @@ struct Identityctl: AsyncParsableCommand {
 
     static func main() async {
         StandardStream.fillClosed()
-        let arguments = Array(CommandLine.arguments.dropFirst())
+        var isWhole = false
+        var arguments = Array(CommandLine.arguments.dropFirst())
         do {
             // Without /proc there is not even the program's name here, and libdispatch ends programs at random.
             guard !CommandLine.arguments.isEmpty else {
@@ -43,6 +44,11 @@ struct Identityctl: AsyncParsableCommand {
             if Helper.isHelp(arguments) { show(helpMessage(for: HelperCommand.self)) }
             if let command = HelperCommand(calledAs: CommandLine.arguments) { try await command.run() }
             try checkHelp(arguments)
+            // What follows -- is another program's.
+            if let index = arguments.prefix(while: { $0 != "--" }).firstIndex(of: ShortHelp.wholeOption) {
+                arguments[index] = "--help"
+                isWhole = true
+            }
             if let command = TokenCommand(quickly: arguments) { try await command.run() }
             var command = try parseAsRoot(arguments)
             if var command = command as? any AsyncParsableCommand {
@@ -51,14 +57,17 @@ struct Identityctl: AsyncParsableCommand {
                 try command.run()
             }
         } catch {
-            end(with: error, arguments)
+            end(with: error, arguments, showingAll: isWhole)
         }
     }
 
     /// Ends the program with the status of a command, the requested help, or an error in the arguments.
-    private static func end(with error: any Error, _ arguments: [String]) -> Never {
+    private static func end(with error: any Error, _ arguments: [String], showingAll isWhole: Bool) -> Never {
         if let status = error as? ExitCode { Glibc.exit(status.rawValue) }
-        guard exitCode(for: error) != .success else { show(fullMessage(for: error)) }
+        guard exitCode(for: error) != .success else {
+            let message = fullMessage(for: error)
+            show(isWhole ? message : ShortHelp.firstPage(of: message))
+        }
         let isOfTheSystem = error is SystemFailure
         if isJSON(arguments) {
             let known: any Error = isOfTheSystem ? error : UsageError(message(for: error))

@@ -83,19 +83,6 @@ final class AgentSignIns: Sendable {
 }
 
 extension AgentProfile {
-    /// Signs in through the browser of this desktop, by a command of its own that shares its tab with others like it.
-    /// The command ends by itself after the time for a sign-in.
-    func signIn() async throws -> Bool {
-        var variables = SystemCall.hasRaisedRights ? [:] : ProcessInfo.processInfo.environment
-        if !keepsVariables { variables = variables.filter { !$0.key.hasPrefix("IDENTITYCTL_") } }
-        // The person looks at a browser, and at no terminal.
-        for name in ["manual", "device-code"] { variables[Environment.variable(for: name)] = "0" }
-        let outcome = try await DetachedProcess.run(
-            "/proc/self/exe",
-            arguments: ["identityctl", "login", "--if-needed"] + login.words,
-            environment: variables,
-            timeout: .seconds(90_000)
-        )
-        return outcome == .exited(status: 0)
-    }
+    /// Signs in through the browser of this desktop.
+    func signIn() async throws -> Bool { try await DesktopSignIn.run(login) { _ in keepsVariables } }
 }

@@ -27,7 +27,12 @@ struct AccountsCommand: ToolCommand {
     )
     var newDefault: String?
 
-    @Flag(help: "Print what is stored about the accounts, without tokens and names, for a support case.")
+    @Flag(
+        help: ArgumentHelp(
+            "Print what is stored about the accounts, without tokens and names, for a support case.",
+            discussion: "Read it before you send it: identifiers of the accounts and tenants are in it."
+        )
+    )
     var support = false
 
     func validate() throws {

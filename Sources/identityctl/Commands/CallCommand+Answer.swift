@@ -14,10 +14,11 @@ extension CallCommand {
         _ scopes: Set<Scope>,
         _ scheme: AuthenticationScheme,
         timeout: Duration?,
-        _ console: Console
-    ) -> AuthenticatedClient {
+        _ session: Session
+    ) throws -> AuthenticatedClient {
+        let console = session.console
         let transport = AnswerTimeoutTransport(
-            base: CurlTransport(timeout: timeout ?? Self.noLimit),
+            base: try provider.transport(session.environment, timeout: timeout ?? Self.noLimit),
             timeout: timeout ?? Self.defaultTimeout
         )
         return AuthenticatedClient(

@@ -55,7 +55,7 @@ struct CallCommand: ToolCommand {
             parameters.scheme = scheme
             _ = try await caller.acquire(parameters)
         }
-        let client = client(caller, scopes, scheme, timeout: timeout, session.console)
+        let client = try client(caller, scopes, scheme, timeout: timeout, session)
         let response = try await answer(to: request, body, client, session.console)
         guard response.status.kind == .successful else { throw APIRefusal(response, now: Int64(time(nil))) }
     }

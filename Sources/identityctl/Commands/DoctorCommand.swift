@@ -72,16 +72,19 @@ struct DoctorCommand: ToolCommand {
         case .required(let broker):
             findings.append(Examination.broker(try await Self.outcome(broker.information), isRequired: true))
         }
-        let authorities = try authorities(environment, profiles)
-        for authority in authorities { findings += try await examine(authority, session.logger) }
-        if authorities.isEmpty {
+        let providers = try providers(environment, profiles)
+        for provider in providers {
+            findings += try await examine(provider.authority, over: provider.transport, session.logger)
+        }
+        if providers.isEmpty {
             let unasked = "not asked: give --profile, --authority or --issuer"
             findings += [.unknown("provider", unasked), .unknown("clock", unasked)]
         }
         return findings + (try await IntegrationExamination(session)?.findings() ?? [])
     }
 
-    private typealias ExaminedProfile = (finding: Finding, needsKeyring: Bool, authority: Authority?)
+    private typealias ExaminedProfile = (finding: Finding, needsKeyring: Bool, provider: ReachableProvider?)
+    private typealias ReachableProvider = (authority: Authority, transport: CurlTransport)
 
     /// Looks at all profiles, unless a client or a profile is named, or an agent has them.
     private func profiles(
@@ -97,22 +100,29 @@ struct DoctorCommand: ToolCommand {
         for (name, environment) in try examination.environments() {
             let (finding, needsKeyring) = try await examination.finding(name, environment)
             // A mistake in the profile is told by its finding.
-            examined.append((finding, needsKeyring, try? ProviderOptions.parse([]).authority(environment.get())))
+            let provider = try? Self.provider(ProviderOptions.parse([]), environment.get())
+            examined.append((finding, needsKeyring, provider))
         }
         return examined
     }
 
     /// Returns the provider that is named, or else those of all profiles, each once.
-    private func authorities(_ environment: Environment, _ profiles: [ExaminedProfile]) throws -> [Authority] {
-        var authorities = [try provider.authority(environment)].compactMap(\.self)
-        for other in profiles.compactMap(\.authority) where !authorities.contains(where: { $0.url == other.url }) {
-            authorities.append(other)
+    private func providers(_ environment: Environment, _ profiles: [ExaminedProfile]) throws -> [ReachableProvider] {
+        var providers = [try Self.provider(provider, environment)].compactMap(\.self)
+        for other in profiles.compactMap(\.provider)
+        where !providers.contains(where: { $0.authority.url == other.authority.url }) {
+            providers.append(other)
         }
-        return authorities
+        return providers
     }
 
-    private func examine(_ authority: Authority, _ logger: Logger) async throws -> [Finding] {
-        let transport = CurlTransport()
+    private static func provider(_ options: ProviderOptions, _ environment: Environment) throws -> ReachableProvider? {
+        try options.authority(environment).map { ($0, try options.transport(environment)) }
+    }
+
+    private func examine(_ authority: Authority, over transport: CurlTransport, _ logger: Logger) async throws
+        -> [Finding]
+    {
         let published = try await Self.outcome {
             try await ProviderInspection.check(authority, over: transport, deadline: Self.timeout, logger: logger)
         }

@@ -34,10 +34,23 @@ struct LoginCommand: ToolCommand {
     @Flag(help: "Sign in only if 'identityctl token' would end with status 2; of several commands, one signs in.")
     var ifNeeded = false
 
-    @Flag(help: "Print the access token.")
+    @Flag(
+        help: ArgumentHelp(
+            "Print the access token.",
+            discussion: "Without this and --json, tokens that could not be stored are an error (status 4), and --cache "
+                + "memory is wrong usage (64)."
+        )
+    )
     var printToken = false
 
-    @Flag(help: "Open a private window of the browser, or none (Firefox, Chromium, Chrome, Edge and their like).")
+    @Flag(
+        help: ArgumentHelp(
+            "Open a private window of the browser, or none (Firefox, Chromium, Chrome, Edge and their like).",
+            discussion: "The browser knows nothing of its sessions there: Firefox, LibreWolf, Chromium, Chrome, Brave, "
+                + "Vivaldi, Edge, Opera and GNOME Web, also as a Flatpak or snap. With any other browser the status "
+                + "is 8."
+        )
+    )
     var privateWindow = false
 
     @Flag(help: "Show the address, and ask for the address at which the browser ends.")

@@ -8,13 +8,21 @@ struct TokenFileOptions: ParsableArguments {
     @Option(
         help: ArgumentHelp(
             "A file for the token, in place of standard output. Only its owner can read it.",
+            discussion:
+                "Mode 0600; an older file is replaced as a whole. A directory, a link, a device or another user's "
+                + "file is refused. With --json only errors are JSON.",
             valueName: "file"
         ),
         completion: .file()
     )
     var output: String?
 
-    @Flag(help: "Renew the token in the file before it ends, until a signal, and then remove the file.")
+    @Flag(
+        help: ArgumentHelp(
+            "Renew the token in the file before it ends, until a signal, and then remove the file.",
+            discussion: "Status 0 after a signal. See 'man identityctl-guide', Use a token in a script."
+        )
+    )
     var watch = false
 }
 

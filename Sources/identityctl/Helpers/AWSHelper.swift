@@ -106,7 +106,7 @@ struct AWSRole: Hashable, Sendable {
     /// Asks for credentials. The request is not signed: the ID token is the proof.
     ///
     /// - Throws: `AuthenticationError`, `CancellationError`.
-    func credentials(for token: String, within limit: Duration) async throws -> AWSCredentials {
+    func credentials(for token: String, over transport: CurlTransport) async throws -> AWSCredentials {
         let request = HTTPRequest(
             method: .post,
             scheme: endpoint.scheme,
@@ -114,7 +114,6 @@ struct AWSRole: Hashable, Sendable {
             path: endpoint.target,
             headerFields: [.contentType: FormURLEncoded.contentType, .accept: "text/xml"]
         )
-        let transport = CurlTransport(timeout: limit, maximumResponseBytes: Self.maximumBytes)
         let (response, body) = try await transport.send(request, body: Array(form(token: token).utf8))
         return try AWSCredentials(status: response.status.code, parsing: body, from: endpoint.host, at: .now)
     }
@@ -124,7 +123,12 @@ struct AWSRole: Hashable, Sendable {
         let source = try call.source(in: session)
         let role = try AWSRole(call.own, source.environment)
         let token = try await source.anyToken(in: session, wantsIDToken: true)
-        try session.result(try await role.credentials(for: token.text, within: call.timeout).answer)
+        let transport = try source.command.provider.transport(
+            source.environment,
+            timeout: call.timeout,
+            maximumResponseBytes: Self.maximumBytes
+        )
+        try session.result(try await role.credentials(for: token.text, over: transport).answer)
     }
 }
 

@@ -63,11 +63,27 @@ struct HelperSource: Sendable {
                 }
                 wanted.account = wanted.account ?? Given(text: person, origin: "username")
             }
-            let token = try await wanted.acquire(from: application, in: session)
+            let token = try await acquire(wanted, from: application, in: session)
             _ = await session.storageFailure(of: token.result)
             return try HelperToken(token.text, expiresOn: token.expiresOn)
         } catch {
             throw HelperFailure(cause: error, options: advised)
+        }
+    }
+
+    /// Acquires the token; where a line `sign-in` allows it, after a sign-in at this desktop.
+    private func acquire(
+        _ wanted: WantedToken,
+        from application: PublicClientApplication,
+        in session: Session
+    ) async throws -> HandedToken {
+        do {
+            return try await wanted.acquire(from: application, in: session)
+        } catch let error as AuthenticationError where .interactionRequired ~= error.code {
+            guard let signIn = try HelperSignIn(environment, advised) else { throw error }
+            return try await signIn.result(after: error, session.console) {
+                try await wanted.acquire(from: application, in: session)
+            }
         }
     }
 

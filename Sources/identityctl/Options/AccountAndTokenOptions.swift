@@ -27,7 +27,13 @@ struct AccountOption: ParsableArguments {
 struct TokenOptions: ParsableArguments {
     @Option(
         name: .customLong("scope"),
-        help: ArgumentHelp("A scope the token must have. Repeatable.", valueName: "scope")
+        help: ArgumentHelp(
+            "A scope the token must have. Repeatable.",
+            discussion:
+                "Several are separated by spaces. openid, profile, email and offline_access do not change what a "
+                + "token permits: if a sign-in did not bring one whose claims are wanted, a warning says so.",
+            valueName: "scope"
+        )
     )
     var scopes: [String] = []
 

@@ -5,7 +5,12 @@ import ArgumentParser
 /// The option that chooses the browser.
 struct BrowserOption: ParsableArguments {
     @Option(
-        help: ArgumentHelp("Run this with the address as its last argument, without a shell.", valueName: "command")
+        help: ArgumentHelp(
+            "Run this with the address as its last argument, without a shell.",
+            discussion: "The command is split at spaces. The address is used once, and redirects to the provider. The "
+                + "command does not get IDENTITYCTL_CLIENT_SECRET.",
+            valueName: "command"
+        )
     )
     var browser: String?
 

@@ -38,6 +38,7 @@ struct ExchangeOptions: ParsableArguments {
     @Option(
         help: ArgumentHelp(
             "The kind of the new token: access-token, refresh-token, id-token, jwt, saml1, saml2 or a URI.",
+            discussion: "The provider's choice unless given.",
             valueName: "type"
         ),
         completion: .list(SecurityToken.TypeIdentifier.words)

@@ -9,6 +9,7 @@ struct GrantOptions: ParsableArguments {
         help: ArgumentHelp(
             "Sign in without a page, with this grant: an assertion (urn:ietf:params:oauth:grant-type:jwt-bearer), or one of the "
                 + "provider's own.",
+            discussion: "An assertion in SAML has urn:ietf:params:oauth:grant-type:saml2-bearer (RFC 7522, RFC 7523).",
             valueName: "type"
         )
     )
@@ -18,6 +19,8 @@ struct GrantOptions: ParsableArguments {
         name: .customLong("grant-parameter-file"),
         help: ArgumentHelp(
             "With --grant: a parameter of the grant, and the file with its value; - for standard input. Repeatable.",
+            discussion:
+                "The file has the value and nothing else. A parameter that is no secret can be a --token-parameter.",
             valueName: "name=file"
         )
     )

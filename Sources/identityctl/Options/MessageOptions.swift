@@ -18,13 +18,18 @@ struct MessageOptions: ParsableArguments {
 
     @Option(
         name: .customLong("header"),
-        help: ArgumentHelp("A header field. Repeatable.", valueName: "name:value")
+        help: ArgumentHelp(
+            "A header field. Repeatable.",
+            discussion: "The command sets Authorization itself.",
+            valueName: "name:value"
+        )
     )
     var headers: [String] = []
 
     @Option(
         help: ArgumentHelp(
             "The body: a text, @FILE, or @- for standard input. It is JSON unless a header says otherwise.",
+            discussion: "64 MiB at most.",
             valueName: "text"
         )
     )
@@ -40,6 +45,9 @@ struct MessageOptions: ParsableArguments {
         name: .customLong("output"),
         help: ArgumentHelp(
             "The file for the complete body of the answer; - for standard output.",
+            discussion:
+                "It is opened before the request; its permissions stay, and links are followed. A FIFO, a device "
+                + "and standard output get the bytes as they arrive.",
             valueName: "file"
         ),
         completion: .file()
@@ -58,6 +66,7 @@ struct MessageOptions: ParsableArguments {
     @Option(
         help: ArgumentHelp(
             "The time without progress. Unless given, 60 until the answer begins, then unlimited.",
+            discussion: "The waits that the API requests may take as long in all.",
             valueName: "seconds"
         )
     )

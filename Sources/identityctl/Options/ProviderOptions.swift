@@ -6,6 +6,7 @@ import IdentityClient
 import IdentityKeyring
 import Logging
 import OAuthWire
+import SystemSupport
 
 /// Options for the client, the provider, and the store for the tokens.
 struct ProviderOptions: ParsableArguments {
@@ -24,6 +25,9 @@ struct ProviderOptions: ParsableArguments {
     @Option(
         help: ArgumentHelp(
             "A Microsoft authority: Entra ID, B2C, External ID or AD FS, told apart by its form.",
+            discussion:
+                "Any other address with a path counts as Entra ID, and is refused when it is first used: name those "
+                + "by --issuer.",
             valueName: "url"
         )
     )
@@ -67,6 +71,7 @@ struct ProviderOptions: ParsableArguments {
     @Option(
         help: ArgumentHelp(
             "The algorithms that may sign ID tokens, such as 'RS256 ES256', in place of the issuer's published list.",
+            discussion: "Named as in RFC 7518 and separated by spaces. Only with --issuer.",
             valueName: "algorithms"
         )
     )
@@ -76,6 +81,7 @@ struct ProviderOptions: ParsableArguments {
         help: ArgumentHelp(
             "The store of the tokens: auto (the default), keyring, file, encrypted:key-file=PATH, "
                 + "encrypted:credential=NAME, file:DIRECTORY, msal:FILE, msal-keyring:ITEM, or memory.",
+            discussion: "Paths are absolute, or in your home with ~/. The store 'memory' ends with the command.",
             valueName: "cache"
         ),
         completion: .list([
@@ -89,6 +95,7 @@ struct ProviderOptions: ParsableArguments {
     @Option(
         help: ArgumentHelp(
             "The scopes that are added to --scope, in place of openid, profile and offline_access; may be empty.",
+            discussion: "Separated by spaces. A sign-in needs openid, here or by --scope.",
             valueName: "scopes"
         )
     )
@@ -98,6 +105,10 @@ struct ProviderOptions: ParsableArguments {
         name: .customLong("token-parameter"),
         help: ArgumentHelp(
             "One more parameter of each request for tokens, such as resource=https://api.example.com. Repeatable.",
+            discussion:
+                "It is sent at the sign-in and at each refresh (RFC 8707's resource, for example). Give it to every "
+                + "command, or keep it in a profile: a cached token answers only the parameters that it was requested "
+                + "with. Not for secrets.",
             valueName: "name=value"
         )
     )
@@ -106,6 +117,8 @@ struct ProviderOptions: ParsableArguments {
     @Option(
         help: ArgumentHelp(
             "The capabilities of the tokens' user, such as cp1: claims challenges of Microsoft's APIs, which 'call' answers.",
+            discussion: "Separated by spaces. With cp1 Entra ID gives longer-lived tokens that an API may refuse early "
+                + "(continuous access evaluation).",
             valueName: "values"
         )
     )
@@ -120,14 +133,45 @@ struct ProviderOptions: ParsableArguments {
     )
     var broker: String?
 
-    @Flag(help: "In an outage, use an expired token for as long as the provider allowed (Entra ID).")
+    @Flag(
+        help: ArgumentHelp(
+            "In an outage, use an expired token for as long as the provider allowed (Entra ID).",
+            discussion: "The provider sets that time when it issues the token (ext_expires_in). Standard error has a "
+                + "warning, and an API may still refuse the token."
+        )
+    )
     var extendedLifetime = false
 
-    @Flag(help: "Accounts of Microsoft's other clouds sign in, too, and are found (Entra ID).")
+    @Flag(
+        help: ArgumentHelp(
+            "Accounts of Microsoft's other clouds sign in, too, and are found (Entra ID).",
+            discussion: "Your client must be registered in each cloud, and the authority be that of organizations or "
+                + "common. Best as a line of a profile."
+        )
+    )
     var instanceAware = false
 
     @Option(help: ArgumentHelp("Share the tokens with the programs that name the same group.", valueName: "name"))
     var group: String?
+
+    @Option(
+        help: ArgumentHelp(
+            "The file with the certificate authorities to trust, in place of the system's.",
+            discussion: "PEM. An absolute path, or one in your home with ~/.",
+            valueName: "file"
+        ),
+        completion: .file()
+    )
+    var caFile: String?
+
+    @Option(
+        help: ArgumentHelp(
+            "The proxy, such as http://proxy.example:3128, in place of https_proxy and all_proxy; none for no proxy.",
+            discussion: "Other users can read a command line: an address with a password belongs into a profile.",
+            valueName: "url"
+        )
+    )
+    var proxy: String?
 
     @Option(
         help: ArgumentHelp(
@@ -165,6 +209,7 @@ extension ProviderOptions {
                 logger: logger
             )
         )
+        configuration.transport = try transport(environment)
         configuration.clientSecret = try clientSecret(environment)
         configuration.cacheGroup = try namedGroup(environment)
         configuration.compatibility.defaultScopes = chosenDefaultScopes(environment)
@@ -191,6 +236,30 @@ extension ProviderOptions {
             return nil
         }
         return Set(text.split(whereSeparator: \.isWhitespace).map { Scope(rawValue: String($0)) })
+    }
+
+    /// Returns the transport to the provider and its APIs, over the proxy and with the certificates that are named.
+    func transport(
+        _ environment: Environment,
+        timeout: Duration? = nil,
+        maximumResponseBytes: Int = 1024 * 1024
+    ) throws -> CurlTransport {
+        let file = try environment.given("ca-file", caFile)
+        if let file, try !SystemCall.exists(file.path(environment)) {
+            throw file.error("there is no file \(try file.path(environment).printable).")
+        }
+        let proxy = try environment.given("proxy", proxy)
+        if let proxy, proxy.text != "none",
+            !["http", "https", "socks4", "socks4a", "socks5", "socks5h"].contains(proxy.scheme)
+        {
+            throw proxy.error("this is no address of a proxy, such as http://proxy.example:3128.")
+        }
+        return CurlTransport(
+            timeout: timeout,
+            maximumResponseBytes: maximumResponseBytes,
+            certificateAuthorities: try file?.path(environment),
+            proxy: proxy.map { $0.text == "none" ? "" : $0.text }
+        )
     }
 
     /// Returns the use of the identity broker.
@@ -222,6 +291,23 @@ extension ProviderOptions {
 }
 
 extension Given {
+    /// The file that is named: an absolute path, or one in the home directory. A path on the command line may also be relative.
+    ///
+    /// - Throws: `UsageError`. A variable or a profile's line means the same file in every directory.
+    func path(_ environment: Environment) throws -> String {
+        if text.hasPrefix("~/"), let home = environment["HOME"] { return home + text.dropFirst() }
+        guard isOption || text.hasPrefix("/") else {
+            throw error("'\(text.printable)' is neither an absolute path nor in your home, with ~/.")
+        }
+        return text
+    }
+
+    /// The part of an address before `://`.
+    fileprivate var scheme: String {
+        guard let end = text.utf8.firstIndex(of: UInt8(ascii: ":")), text[end...].hasPrefix("://") else { return "" }
+        return text[..<end].lowercased()
+    }
+
     /// Returns the value that `make` parses. If the library refuses the text, the error names the option.
     func checked<Value>(_ make: () throws -> Value) throws -> Value {
         do {

@@ -8,7 +8,11 @@ import SystemSupport
 /// The option that names a public key's file.
 struct PublicKeyOption: ParsableArguments {
     @Option(
-        help: ArgumentHelp("The file of the public RSA key that the certificate is for.", valueName: "file"),
+        help: ArgumentHelp(
+            "The file of the public RSA key that the certificate is for.",
+            discussion: "In the variable and in a profile an absolute path, or one in your home with ~/.",
+            valueName: "file"
+        ),
         completion: .file(extensions: ["pub"])
     )
     var publicKey: String?
@@ -19,15 +23,8 @@ extension PublicKeyOption {
     private static let limit = 16_384
 
     /// Returns the path; `nil` if none is given.
-    ///
-    /// - Throws: `UsageError`. A variable or a profile's line means the same file in every directory.
     func path(_ environment: Environment) throws -> String? {
-        guard let given = try environment.given("public-key", publicKey) else { return nil }
-        if given.text.hasPrefix("~/"), let home = environment["HOME"] { return home + given.text.dropFirst() }
-        guard given.isOption || given.text.hasPrefix("/") else {
-            throw given.error("'\(given.text.printable)' is neither an absolute path nor in your home, with ~/.")
-        }
-        return given.text
+        try environment.given("public-key", publicKey)?.path(environment)
     }
 
     /// Returns the key in a file.

@@ -7,6 +7,8 @@ struct RecordOption: ParsableArguments {
     @Option(
         help: ArgumentHelp(
             "Write the requests and answers into a file for a support case, with secrets and personal data replaced.",
+            discussion: "Mode 0600; an older file is replaced. It is written if the sign-in fails, too. Not with "
+                + "IDENTITYCTL_AGENT.",
             valueName: "file"
         ),
         completion: .file()

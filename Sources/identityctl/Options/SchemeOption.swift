@@ -46,6 +46,7 @@ struct SignedRequestOptions: ParsableArguments {
     @Option(
         help: ArgumentHelp(
             "With --scheme pop: the request that the printed Authorization header is for, as 'GET https://…'.",
+            discussion: "GET if only the address is given.",
             valueName: "method-and-url"
         )
     )

@@ -19,16 +19,6 @@ struct Setting: Sendable {
         var mayRepeat: Bool { self == .words || self == .list }
     }
 
-    /// The agent's part in an option of the command that asks it.
-    enum AgentUse {
-        /// The request has it.
-        case sent
-        /// The agent's profile decides this, so that the option is an error.
-        case refused
-        /// The command needs it for itself.
-        case nothing
-    }
-
     struct Traits: OptionSet {
         let rawValue: UInt8
 
@@ -38,6 +28,8 @@ struct Setting: Sendable {
         static let mayBeEmpty = Traits(rawValue: 2)
         /// No line of a profile may have it.
         static let isNoLine = Traits(rawValue: 4)
+        /// The agent's profile decides it, so that a command that asks an agent refuses it.
+        static let isTheAgents = Traits(rawValue: 8)
     }
 
     /// The way to an option's value.
@@ -52,7 +44,6 @@ struct Setting: Sendable {
     /// The option without dashes, and a line's name.
     let name: String
     let kind: Kind
-    let agent: AgentUse
     let traits: Traits
     private let access: Access
 
@@ -123,96 +114,99 @@ extension Setting {
 
     /// The client, the provider, and the store of the tokens.
     static let ofProvider: [Setting] = [
-        .text("client-id", agent: .sent, { $0.provider?.clientID }, { $0.provider?.clientID = $1 }),
+        .text("client-id", { $0.provider?.clientID }, { $0.provider?.clientID = $1 }),
         .text(
             "authority",
-            agent: .sent,
             traits: .namesProvider,
             { $0.provider?.authority },
             { $0.provider?.authority = $1 }
         ),
-        .text("issuer", agent: .sent, traits: .namesProvider, { $0.provider?.issuer }, { $0.provider?.issuer = $1 }),
+        .text("issuer", traits: .namesProvider, { $0.provider?.issuer }, { $0.provider?.issuer = $1 }),
         .text(
             "authorization-endpoint",
-            agent: .refused,
-            traits: .namesProvider,
+            traits: [.namesProvider, .isTheAgents],
             { $0.provider?.authorizationEndpoint },
             { $0.provider?.authorizationEndpoint = $1 }
         ),
         .text(
             "token-endpoint",
-            agent: .refused,
-            traits: .namesProvider,
+            traits: [.namesProvider, .isTheAgents],
             { $0.provider?.tokenEndpoint },
             { $0.provider?.tokenEndpoint = $1 }
         ),
         .text(
             "device-authorization-endpoint",
-            agent: .refused,
+            traits: .isTheAgents,
             { $0.provider?.deviceAuthorizationEndpoint },
             { $0.provider?.deviceAuthorizationEndpoint = $1 }
         ),
         .text(
             "revocation-endpoint",
-            agent: .refused,
+            traits: .isTheAgents,
             { $0.provider?.revocationEndpoint },
             { $0.provider?.revocationEndpoint = $1 }
         ),
         .text(
             "id-token-algorithms",
             kind: .words,
-            agent: .refused,
+            traits: .isTheAgents,
             { $0.provider?.idTokenAlgorithms },
             { $0.provider?.idTokenAlgorithms = $1 }
         ),
-        .text("cache", agent: .refused, { $0.provider?.cache }, { $0.provider?.cache = $1 }),
+        .text("cache", traits: .isTheAgents, { $0.provider?.cache }, { $0.provider?.cache = $1 }),
         .text(
             "default-scopes",
-            agent: .refused,
-            traits: .mayBeEmpty,
+            traits: [.mayBeEmpty, .isTheAgents],
             { $0.provider?.defaultScopes },
             { $0.provider?.defaultScopes = $1 }
         ),
         .text(
             "client-capabilities",
             kind: .words,
-            agent: .refused,
+            traits: .isTheAgents,
             { $0.provider?.clientCapabilities },
             { $0.provider?.clientCapabilities = $1 }
         ),
-        .text("broker", agent: .refused, { $0.provider?.broker }, { $0.provider?.broker = $1 }),
-        .text("group", agent: .refused, { $0.provider?.group }, { $0.provider?.group = $1 }),
-        .text("profile", agent: .sent, traits: .isNoLine, { $0.provider?.profile }, { $0.provider?.profile = $1 }),
+        .text("broker", traits: .isTheAgents, { $0.provider?.broker }, { $0.provider?.broker = $1 }),
+        .text("group", traits: .isTheAgents, { $0.provider?.group }, { $0.provider?.group = $1 }),
+        .text("ca-file", { $0.provider?.caFile }, { $0.provider?.caFile = $1 }),
+        .text("proxy", { $0.provider?.proxy }, { $0.provider?.proxy = $1 }),
+        .text("profile", traits: .isNoLine, { $0.provider?.profile }, { $0.provider?.profile = $1 }),
         .list(
             "token-parameter",
-            agent: .refused,
+            traits: .isTheAgents,
             { $0.provider?.tokenParameters },
             { $0.provider?.tokenParameters = $1 }
         ),
         .flag(
             "extended-lifetime",
-            agent: .refused,
+            traits: .isTheAgents,
             { $0.provider?.extendedLifetime },
             { $0.provider?.extendedLifetime = $1 }
         ),
-        .flag("instance-aware", agent: .refused, { $0.provider?.instanceAware }, { $0.provider?.instanceAware = $1 }),
+        .flag(
+            "instance-aware",
+            traits: .isTheAgents,
+            { $0.provider?.instanceAware },
+            { $0.provider?.instanceAware = $1 }
+        ),
     ]
 
     /// The token, its account, and how an API sees it. No agent is asked with `--scheme pop`.
     static let ofRequest: [Setting] = [
-        .list("scope", agent: .sent, { $0.token?.scopes }, { $0.token?.scopes = $1 }),
-        .text("claims", agent: .sent, { $0.token?.claims }, { $0.token?.claims = $1 }),
-        .text("account", agent: .sent, { $0.account?.account }, { $0.account?.account = $1 }),
+        .list("scope", { $0.token?.scopes }, { $0.token?.scopes = $1 }),
+        .text("claims", { $0.token?.claims }, { $0.token?.claims = $1 }),
+        .text("account", { $0.account?.account }, { $0.account?.account = $1 }),
         .text("scheme", { $0.scheme?.scheme }, { $0.scheme?.scheme = $1 }),
     ]
 
     /// How a token is acquired without a sign-in, and told.
     private static let ofSilence: [Setting] = [
-        .flag("force-refresh", agent: .sent, { $0.silent?.forceRefresh }, { $0.silent?.forceRefresh = $1 }),
-        .flag("cache-only", agent: .sent, { $0.silent?.cacheOnly }, { $0.silent?.cacheOnly = $1 }),
-        .flag("allow-expired", agent: .sent, { $0.silent?.allowExpired }, { $0.silent?.allowExpired = $1 }),
-        .text("min-validity", agent: .sent, { $0.silent?.minValidity }, { $0.silent?.minValidity = $1 }),
-        .flag("id-token", agent: .sent, { $0.silent?.idToken }, { $0.silent?.idToken = $1 }),
+        .flag("force-refresh", { $0.silent?.forceRefresh }, { $0.silent?.forceRefresh = $1 }),
+        .flag("cache-only", { $0.silent?.cacheOnly }, { $0.silent?.cacheOnly = $1 }),
+        .flag("allow-expired", { $0.silent?.allowExpired }, { $0.silent?.allowExpired = $1 }),
+        .text("min-validity", { $0.silent?.minValidity }, { $0.silent?.minValidity = $1 }),
+        .flag("id-token", { $0.silent?.idToken }, { $0.silent?.idToken = $1 }),
         // A sign-in has an option of this name, too.
         .text("timeout", { $0.silent?.timeout ?? $0.signIn?.timeout }, { $0.silent?.timeout = $1 }),
         .flag("json", { $0.output?.json }, { $0.output?.json = $1 }),
@@ -257,6 +251,7 @@ extension Setting {
         .line("resource", .list),
         .line("revoke", .switch),
         .line("serves", .list),
+        .line("sign-in", .text),
         .line("subject", .text),
         .line("username", .text),
         .line("without-browser", .switch),
@@ -267,33 +262,32 @@ extension Setting {
     private static func text(
         _ name: String,
         kind: Kind = .text,
-        agent: AgentUse = .nothing,
         traits: Traits = [],
         _ get: @escaping @Sendable (OptionGroups) -> String?,
         _ set: @escaping @Sendable (inout OptionGroups, String?) -> Void
     ) -> Setting {
-        Setting(name: name, kind: kind, agent: agent, traits: traits, access: .text(get, set))
+        Setting(name: name, kind: kind, traits: traits, access: .text(get, set))
     }
 
     private static func list(
         _ name: String,
-        agent: AgentUse = .nothing,
+        traits: Traits = [],
         _ get: @escaping @Sendable (OptionGroups) -> [String]?,
         _ set: @escaping @Sendable (inout OptionGroups, [String]) -> Void
     ) -> Setting {
-        Setting(name: name, kind: .list, agent: agent, traits: [], access: .list(get, set))
+        Setting(name: name, kind: .list, traits: traits, access: .list(get, set))
     }
 
     private static func flag(
         _ name: String,
-        agent: AgentUse = .nothing,
+        traits: Traits = [],
         _ get: @escaping @Sendable (OptionGroups) -> Bool?,
         _ set: @escaping @Sendable (inout OptionGroups, Bool) -> Void
     ) -> Setting {
-        Setting(name: name, kind: .switch, agent: agent, traits: [], access: .flag(get, set))
+        Setting(name: name, kind: .switch, traits: traits, access: .flag(get, set))
     }
 
     private static func line(_ name: String, _ kind: Kind, traits: Traits = []) -> Setting {
-        Setting(name: name, kind: kind, agent: .nothing, traits: traits, access: .none)
+        Setting(name: name, kind: kind, traits: traits, access: .none)
     }
 }

@@ -9,6 +9,8 @@ struct SignInOptions: ParsableArguments {
     @Option(
         help: ArgumentHelp(
             "The address to which the browser returns. If it has a port, no other port is used.",
+            discussion: "Spelled as registered. Unless given, http://localhost at Microsoft's providers and "
+                + "http://127.0.0.1 at others. A custom scheme needs 'register-scheme', or --manual.",
             valueName: "uri"
         )
     )
@@ -18,7 +20,13 @@ struct SignInOptions: ParsableArguments {
     var redirectPorts: String?
 
     @Option(
-        help: ArgumentHelp("How the answer arrives: query or form_post.", valueName: "mode"),
+        help: ArgumentHelp(
+            "How the answer arrives: query or form_post.",
+            discussion:
+                "Unless given, form_post at Microsoft's providers and where it is published, so that the code stays "
+                + "out of the address; otherwise query.",
+            valueName: "mode"
+        ),
         completion: .list(["query", "form_post"])
     )
     var responseMode: String?
@@ -26,6 +34,7 @@ struct SignInOptions: ParsableArguments {
     @Option(
         help: ArgumentHelp(
             "The provider's question: login, consent, select_account, create or none.",
+            discussion: "Some providers give a refresh token only with consent.",
             valueName: "prompt"
         ),
         completion: .list(["login", "consent", "select_account", "create", "none"])
@@ -46,23 +55,36 @@ struct SignInOptions: ParsableArguments {
     @Option(
         help: ArgumentHelp(
             "The required kinds of authentication, in the provider's words, in order of preference.",
+            discussion: "Separated by spaces. 'call' suggests them if an API requires more (RFC 9470).",
             valueName: "values"
         )
     )
     var acrValues: String?
 
-    @Flag(help: "Refuse the sign-in unless the provider says that it was one of --acr-values.")
+    @Flag(
+        help: ArgumentHelp(
+            "Refuse the sign-in unless the provider says that it was one of --acr-values.",
+            discussion: "Nothing is stored then. Without this, the provider may authenticate you in another way."
+        )
+    )
     var requireACR = false
 
     @Option(
         help: ArgumentHelp(
             "Refuse the sign-in unless the provider names all these methods of authentication, such as mfa.",
+            discussion: "Nothing is stored then. Separated by spaces.",
             valueName: "methods"
         )
     )
     var requireAMR: String?
 
-    @Option(help: ArgumentHelp("The maximum age of your authentication.", valueName: "seconds"))
+    @Option(
+        help: ArgumentHelp(
+            "The maximum age of your authentication.",
+            discussion: "0 to 86400; checked in the ID token.",
+            valueName: "seconds"
+        )
+    )
     var maxAge: String?
 
     @Option(
@@ -70,19 +92,37 @@ struct SignInOptions: ParsableArguments {
     )
     var uiLocales: String?
 
-    @Option(help: ArgumentHelp("Your time for the sign-in; 300 unless given.", valueName: "seconds"))
+    @Option(
+        help: ArgumentHelp(
+            "Your time for the sign-in; 300 unless given.",
+            discussion:
+                "1 to 86400. No request to the provider takes longer. With --if-needed the command first waits as "
+                + "long for another sign-in.",
+            valueName: "seconds"
+        )
+    )
     var timeout: String?
 
     @Option(
         name: .customLong("parameter"),
         help: ArgumentHelp(
             "One more parameter of the request, such as audience=https://api.example.com. Repeatable.",
+            discussion:
+                "It is one of the authorization request; for the requests for tokens, see --token-parameter. Those "
+                + "that the command sets itself are refused.",
             valueName: "name=value"
         )
     )
     var extraParameters: [String] = []
 
-    @Flag(help: "Push the request to the provider if it offers this; always done if the provider requires it.")
+    @Flag(
+        help: ArgumentHelp(
+            "Push the request to the provider if it offers this; always done if the provider requires it.",
+            discussion:
+                "RFC 9126: the address does not reveal the request. Give it if your client's registration requires "
+                + "it."
+        )
+    )
     var push = false
 }
 

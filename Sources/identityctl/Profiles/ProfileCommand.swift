@@ -12,11 +12,13 @@ struct ProfileCommand: AsyncParsableCommand {
         abstract: "Keeps options under a name, for --profile.",
         discussion: """
             A profile is a file in identityctl/profiles of $XDG_CONFIG_HOME (~/.config), with a line 'name = value' for each \
-            option. The command line and the environment win over it.
+            option. The command line and the environment win over it. Profiles of the whole machine are in \
+            /etc/identityctl/profiles; a person's own with the same name stands above.
             """,
         subcommands: [
-            ProfileAddCommand.self, ProfileListCommand.self, ProfileShowCommand.self, ProfileEditCommand.self,
-            ProfileRemoveCommand.self, ProfileDefaultCommand.self, ProfilePresetsCommand.self,
+            ProfileAddCommand.self, ProfileListCommand.self, ProfileShowCommand.self, ProfileSetCommand.self,
+            ProfileUnsetCommand.self, ProfileEditCommand.self, ProfileRemoveCommand.self, ProfileDefaultCommand.self,
+            ProfilePresetsCommand.self,
         ]
     )
 
@@ -93,24 +95,15 @@ struct ProfileAddCommand: ToolCommand {
         }
         own += serves.map { ("serves", $0) }
         for setting in settings {
-            let parts = setting.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false).map(String.init)
-            guard parts.count == 2 else { throw UsageError("--set wants NAME=VALUE.") }
-            guard parts[0] != "client-secret" else {
-                throw UsageError(
-                    "--set: other users can read command lines. Set IDENTITYCTL_CLIENT_SECRET, and the profile gets it."
-                )
-            }
-            own.append((parts[0], parts[1]))
+            own.append(try Profile.assignment(setting))
         }
         if let secret = try session.environment.given("client-secret", nil) {
+            guard !secret.text.utf8.hasControls else { throw UsageError("A secret has no control characters.") }
             own.append(("client-secret", secret.text))
         }
         // The options given here replace the preset's.
         lines.removeAll { line in own.contains { $0.name == line.name } }
         lines += own
-        guard !lines.contains(where: { ($0.name + $0.value).utf8.hasControls }) else {
-            throw UsageError("A value has a control character, which a profile cannot hold.")
-        }
         let text = lines.map { "\($0.name) = \($0.value)\n" }.joined()
         let made = try Profile(name, path: directory.path(of: name), parsing: Array(text.utf8))
         if let preset, made.given("client-id") == nil {

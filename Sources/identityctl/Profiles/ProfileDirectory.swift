@@ -1,21 +1,25 @@
 // Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
 
+import FoundationEssentials
 import Glibc
 import IdentityClient
 import SystemSupport
 
-/// The directory of a person's profiles, and the name of the default one.
+/// A person's profiles above those of the whole machine, and the name of the default one.
 struct ProfileDirectory: Sendable {
     /// The maximum length of a profile in bytes.
     static let maximumSize = 1 << 16
 
     /// `identityctl` in `$XDG_CONFIG_HOME` if that is absolute, otherwise in `~/.config`.
     let base: String
+    /// The place of the profiles of the whole machine. A person's own with the same name stands above.
+    private let shared: String
     /// `identityctl` in `$XDG_STATE_HOME` if that is absolute, otherwise in `~/.local/state`; `nil` without a home directory.
     private let state: String?
 
     /// - Throws: `UsageError` without a home directory, or if its name is no UTF-8.
-    init(_ environment: Environment) throws {
+    init(_ environment: Environment, shared: String = "/etc/identityctl") throws {
+        self.shared = shared
         let config = try environment.path("XDG_CONFIG_HOME")
         let home = config == nil ? try environment.path("HOME") : try? environment.path("HOME")
         let ownState = try environment.path("XDG_STATE_HOME")
@@ -32,15 +36,22 @@ struct ProfileDirectory: Sendable {
     private var directory: String { "\(base)/profiles" }
     private var defaultPath: String { "\(base)/default-profile" }
 
+    /// The path of the person's own profile.
     func path(of name: ProfileName) -> String { "\(directory)/\(name).conf" }
+
+    private func sharedPath(of name: ProfileName) -> String { "\(shared)/profiles/\(name).conf" }
 
     /// The file with the account of a profile's first sign-in; `nil` without a home directory.
     func accountPath(of name: ProfileName) -> String? { state.map { "\($0)/profile-accounts/\(name).json" } }
 
+    /// The place of what helpers note about their sign-ins with a profile; `nil` without a home directory.
+    func signInPath(of profile: Profile?) -> String? {
+        state.map { "\($0)/helper-sign-in/\(profile?.name.text ?? "none")" }
+    }
+
     /// - Throws: `UsageError` if there is no such profile, or if its file cannot be used.
     func profile(named name: ProfileName) throws -> Profile {
-        let path = path(of: name)
-        guard let (bytes, mode) = try Self.read(path) else {
+        guard let (path, bytes, mode) = try found(name) else {
             throw UsageError("There is no profile '\(name)'. 'identityctl profile list' lists them.")
         }
         let profile = try Profile(name, path: path, parsing: bytes)
@@ -48,6 +59,46 @@ struct ProfileDirectory: Sendable {
             throw UsageError("\(path.printable): others can read its client-secret. Run: chmod 600 \(path.shellWord)")
         }
         return profile.belonging(to: try account(of: profile))
+    }
+
+    private func found(_ name: ProfileName) throws -> (path: String, bytes: [UInt8], mode: mode_t)? {
+        for path in [path(of: name), sharedPath(of: name)] {
+            if let (bytes, mode) = try Self.read(path) { return (path, bytes, mode) }
+        }
+        return nil
+    }
+
+    /// Returns the text of a profile that is about to be changed, unchecked.
+    ///
+    /// - Throws: `UsageError` if there is no such profile.
+    func text(of name: ProfileName) throws -> [UInt8] {
+        guard let found = try found(name) else {
+            throw UsageError("There is no profile '\(name)'. 'identityctl profile add' makes one.")
+        }
+        return found.bytes
+    }
+
+    /// Replaces a profile by a changed text. One of the whole machine stays: the text becomes the person's own, which stands
+    /// above it.
+    ///
+    /// - Parameters:
+    ///   - before: The text that was changed.
+    ///   - path: The file that the error of a mistake names.
+    /// - Throws: `UsageError` for a line that a command would refuse, and if another program changed the profile meanwhile.
+    func change(
+        _ name: ProfileName,
+        from before: [UInt8],
+        to text: [UInt8],
+        namedAs path: String,
+        _ environment: Environment
+    ) throws {
+        let changed = try Profile(name, path: path, parsing: text)
+        try changed.check(environment)
+        try checkServedAddresses(of: changed)
+        guard try self.text(of: name) == before else {
+            throw UsageError("The profile '\(name)' was changed by another program meanwhile.")
+        }
+        try write(String(decoding: text, as: UTF8.self), as: name, replaces: true)
     }
 
     /// The path of the text that a person edits. It is no profile, because the name begins with a dot.
@@ -63,26 +114,30 @@ struct ProfileDirectory: Sendable {
 
     /// The names of all profiles, in order.
     func names() throws -> [ProfileName] {
-        guard let directory = unsafe opendir(directory) else {
+        let names = try [directory, "\(shared)/profiles"].flatMap { directory in
+            try Self.files(in: directory).filter { $0.hasSuffix(".conf") }.compactMap {
+                ProfileName(String($0.dropLast(5)))
+            }
+        }
+        return Set(names).sorted { $0.text < $1.text }
+    }
+
+    private static func files(in directory: String) throws -> [String] {
+        guard unsafe access(directory, R_OK) == 0 else {
             if errno == ENOENT { return [] }
             throw PlainFile.unreadable(directory)
         }
-        defer { unsafe closedir(directory) }
-        var names: [ProfileName] = []
-        while let entry = unsafe readdir(directory) {
-            let file = unsafe withUnsafePointer(to: &entry.pointee.d_name) { name in
-                unsafe name.withMemoryRebound(to: CChar.self, capacity: 256) { unsafe String(cString: $0) }
-            }
-            if file.hasSuffix(".conf"), let name = ProfileName(String(file.dropLast(5))) { names.append(name) }
-        }
-        return names.sorted { $0.text < $1.text }
+        return try FileManager.default.contentsOfDirectory(atPath: directory)
     }
 
-    /// The name of the default profile, or `nil` if there is none.
+    /// The name of the default profile, the person's choice before the machine's, or `nil` if there is none.
     func defaultName() throws -> ProfileName? {
-        guard let (bytes, _) = try Self.read(defaultPath) else { return nil }
-        let text = String(decoding: bytes.prefix { $0 != UInt8(ascii: "\n") }, as: UTF8.self)
-        return try ProfileName(Given(text: text, origin: defaultPath.printable))
+        for path in [defaultPath, "\(shared)/default-profile"] {
+            guard let (bytes, _) = try Self.read(path) else { continue }
+            let text = String(decoding: bytes.prefix { $0 != UInt8(ascii: "\n") }, as: UTF8.self)
+            return try ProfileName(Given(text: text, origin: path.printable))
+        }
+        return nil
     }
 
     /// The default profile, or else the only one; `nil` if there is neither.
@@ -184,7 +239,14 @@ struct ProfileDirectory: Sendable {
     func remove(_ name: ProfileName) throws {
         let path = path(of: name)
         guard unsafe unlink(path) == 0 else {
-            if errno == ENOENT { throw UsageError("There is no profile '\(name)'.") }
+            if errno == ENOENT {
+                let isShared = SystemCall.exists(sharedPath(of: name))
+                throw UsageError(
+                    isShared
+                        ? "The profile '\(name)' is one of the whole machine: \(sharedPath(of: name)). Only root can remove it."
+                        : "There is no profile '\(name)'."
+                )
+            }
             throw SystemFailure("\(path) cannot be removed", number: errno)
         }
         forgetAccount(of: name)

@@ -21,14 +21,13 @@ struct ProfileEditCommand: ToolCommand {
     func run(in session: Session) async throws {
         let directory = try ProfileDirectory(session.environment)
         let name = try profile.profile()
-        let path = directory.path(of: name)
-        guard let before = try directory.bytes(at: path) else {
-            throw UsageError("There is no profile '\(name)'. 'identityctl profile add' makes one.")
-        }
+        let before = try directory.text(of: name)
         // A program that a script names as the editor may need no terminal.
         let named = session.environment["VISUAL"] ?? session.environment["EDITOR"]
         guard named != nil || (isatty(STDIN_FILENO) == 1 && StandardStream.output.isTerminal) else {
-            throw UsageError("An editor needs a terminal, unless EDITOR names another. The file is \(path.printable).")
+            throw UsageError(
+                "An editor needs a terminal, unless EDITOR names another. The file is \(directory.path(of: name).printable)."
+            )
         }
         let draft = directory.draftPath(of: name)
         if try directory.bytes(at: draft) == nil {
@@ -45,16 +44,10 @@ struct ProfileEditCommand: ToolCommand {
         }
         guard isDone else { throw UsageError("The editor '\(editor.printable)' failed. \(hint)") }
         do {
-            let edited = try Profile(name, path: draft, parsing: after)
-            try edited.check(session.environment)
-            try directory.checkServedAddresses(of: edited)
+            try directory.change(name, from: before, to: after, namedAs: draft, session.environment)
         } catch let mistake as UsageError {
             throw UsageError("\(mistake.message) \(hint)")
         }
-        guard try directory.bytes(at: path) == before else {
-            throw UsageError("The profile '\(name)' was changed by another program meanwhile. \(hint)")
-        }
-        try directory.write(String(decoding: after, as: UTF8.self), as: name, replaces: true)
         unsafe unlink(draft)
         session.console.line("Changed the profile '\(name)'.")
     }

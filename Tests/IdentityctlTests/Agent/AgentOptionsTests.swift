@@ -6,7 +6,7 @@ import Testing
 
 @testable import identityctl
 
-/// Each option about the provider reaches the agent, or is refused: none is dropped.
+/// Each option about the provider reaches the agent, or is refused: none is dropped. The way to an API is the command's own.
 @Suite struct AgentOptionsTests {
     /// The options that a command has, from its help.
     private static let options: [String] = {
@@ -41,6 +41,8 @@ import Testing
         let sent = ["--client-id": "client_id", "--issuer": "issuer", "--authority": "issuer", "--profile": "account"]
         if let member = sent[option] {
             #expect(try Self.request(arguments).string(member) == "name=value")
+        } else if ["--ca-file", "--proxy"].contains(option) {
+            #expect(throws: Never.self) { try Self.request(arguments) }
         } else {
             let error = #expect(throws: UsageError.self) { try Self.request(arguments) }
             #expect(error?.message.hasPrefix("\(option): IDENTITYCTL_AGENT is set") == true)

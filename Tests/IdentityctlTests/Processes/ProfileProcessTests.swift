@@ -273,4 +273,33 @@ import Testing
             #expect(lines.contains(line + "\n"), "\(lines)")
         }
     }
+
+    @Test(.timeLimit(.minutes(1))) func changesLinesAndKeepsComments() async throws {
+        let home = try await Home()
+        let before = try String(contentsOf: home.file, encoding: .utf8)
+        try ("# mine\n" + before).write(to: home.file, atomically: false, encoding: .utf8)
+        #expect(try await home.run(["profile", "set", "work", "scope=a", "scope=b c", "prompt=login"]).status == 0)
+        let text = before.replacing("scope = files.read\n", with: "scope = a\nscope = b c\n")
+        #expect(try String(contentsOf: home.file, encoding: .utf8) == "# mine\n\(text)prompt = login\n")
+        #expect(try await home.run(["profile", "unset", "work", "prompt", "scope"]).status == 0)
+        let rest = before.replacing("scope = files.read\n", with: "")
+        #expect(try String(contentsOf: home.file, encoding: .utf8) == "# mine\n\(rest)")
+    }
+
+    @Test(
+        .timeLimit(.minutes(1)),
+        arguments: [
+            (["set", "work", "scope"], "NAME=VALUE"), (["set", "work", "max-age=x"], "whole number"),
+            (["set", "work", "client-secret=s"], "command lines"), (["set", "work", "to=file"], "not an option"),
+            (["set", "work", "scope=a\u{1B}"], "control character"), (["unset", "work", "prompt"], "no line 'prompt'"),
+            (["set", "none-such", "scope=a"], "There is no profile"), (["unset", "work", "client-id"], "client"),
+        ]
+    )
+    func keepsAProfileThatACommandWouldRefuse(words: [String], said: String) async throws {
+        let home = try await Home()
+        let before = try String(contentsOf: home.file, encoding: .utf8)
+        let refused = try await home.run(["profile"] + words)
+        #expect(refused.status == 64 && refused.errors.contains(said), "\(refused)")
+        #expect(try String(contentsOf: home.file, encoding: .utf8) == before)
+    }
 }

@@ -1,0 +1,98 @@
+// Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
+
+import FoundationEssentials
+import IdentityClient
+import OAuthWire
+import SystemSupport
+
+/// A sign-in that a program begins for the person at this desktop.
+enum DesktopSignIn {
+    /// Signs in through the browser, by a command of its own that shares its tab with others like it. The command ends by itself
+    /// after the time for a sign-in.
+    ///
+    /// - Parameter keeps: Whether the command gets a variable `IDENTITYCTL_…`.
+    /// - Returns: Whether the person is signed in.
+    static func run(_ login: SharedOptions, keeping keeps: (String) -> Bool) async throws -> Bool {
+        var variables = SystemCall.hasRaisedRights ? [:] : ProcessInfo.processInfo.environment
+        variables = variables.filter { !$0.key.hasPrefix("IDENTITYCTL_") || keeps($0.key) }
+        // The person looks at a browser, and at no terminal.
+        for name in ["manual", "device-code"] { variables[Environment.variable(for: name)] = "0" }
+        let outcome = try await DetachedProcess.run(
+            "/proc/self/exe",
+            arguments: ["identityctl", "login", "--if-needed"] + login.words,
+            environment: variables,
+            timeout: .seconds(90_000)
+        )
+        return outcome == .exited(status: 0)
+    }
+}
+
+/// The sign-in of a helper, which opens the browser by itself where a line `sign-in = when-needed` allows it.
+///
+/// One tab serves all callers. After a sign-in that came to nothing, no tab opens for ten minutes.
+struct HelperSignIn {
+    private static let pause: Double = 600
+    private static let turns = CacheKey(group: .application("helper"), kind: .application, name: "turn")
+
+    private let login: SharedOptions
+    private let environment: Environment
+    /// The place of the lock by which one helper has the turn, and of the note about a sign-in that came to nothing.
+    private let directory: String
+
+    /// - Returns: `nil` if no sign-in may be begun here.
+    /// - Throws: `UsageError` for a value that is not known.
+    init?(_ environment: Environment, _ login: SharedOptions) throws {
+        guard try Self.isAllowed(environment), environment.hasScreen, environment["SSH_CONNECTION"] == nil,
+            !SystemCall.hasRaisedRights,
+            let directory = try ProfileDirectory(environment).signInPath(of: environment.profile)
+        else { return nil }
+        (self.login, self.environment, self.directory) = (login, environment, directory)
+    }
+
+    /// Whether the person has written that helpers may begin a sign-in.
+    ///
+    /// - Throws: `UsageError` for a value that is not known.
+    static func isAllowed(_ environment: Environment) throws -> Bool {
+        guard let given = try environment.given("sign-in", nil) else { return false }
+        switch given.text {
+        case "when-needed": return true
+        case "never": return false
+        default: throw given.error("'\(given.text.printable)' is neither never nor when-needed.")
+        }
+    }
+
+    /// Returns what `acquire` gives after the sign-in.
+    ///
+    /// - Throws: `error` if the person is not signed in then; `CancellationError`: the sign-in that has begun goes on.
+    func result<Value>(
+        after error: AuthenticationError,
+        _ console: Console,
+        _ acquire: () async throws -> Value
+    ) async throws -> Value {
+        let locks = SharedLocks(directory: directory, timeout: .seconds(Self.pause), pause: .milliseconds(100))
+        let turn = try await locks.take(for: Self.turns)
+        defer { turn.end() }
+        // The helper that had the turn before may have signed in.
+        do { return try await acquire() } catch AuthenticationError.interactionRequired {}
+        let declined = "\(directory)/declined"
+        guard !Self.isRecent(declined) else {
+            console.line("The last sign-in came to nothing, so that no browser is opened for ten minutes.")
+            throw error
+        }
+        console.line(
+            "Opening the browser to sign in, as the setting 'sign-in' allows. The same from a terminal: \(login.command("login"))"
+        )
+        guard try await DesktopSignIn.run(login, keeping: { environment[$0] != nil }) else {
+            try PlainFile.write([], to: declined)
+            throw error
+        }
+        return try await acquire()
+    }
+
+    private static func isRecent(_ path: String) -> Bool {
+        guard let written = try? FileManager.default.attributesOfItem(atPath: path)[.modificationDate] as? Date else {
+            return false
+        }
+        return (0..<pause).contains(Date.now.timeIntervalSince(written))
+    }
+}

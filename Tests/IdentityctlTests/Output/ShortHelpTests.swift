@@ -1,0 +1,38 @@
+// Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
+
+import ArgumentParser
+import Testing
+
+@testable import identityctl
+
+@Suite struct ShortHelpTests {
+    private static func commands(_ command: any ParsableCommand.Type = Identityctl.self) -> [any ParsableCommand.Type] {
+        command.configuration.subcommands.flatMap { [$0] + commands($0) }
+            .filter { $0.configuration.shouldDisplay && $0.configuration.subcommands.isEmpty }
+    }
+
+    @Test(arguments: commands().indices) func showsTenOptionsAndTwoExamplesFirst(index: Int) {
+        let whole = Identityctl.helpMessage(for: Self.commands()[index])
+        let page = ShortHelp.firstPage(of: whole)
+        let options = page.split(separator: "\n").filter { $0.hasPrefix("  -") }
+        #expect(options.count <= 13, "\(page)")
+        #expect(options.contains { $0.contains("--help") })
+        // Each shown option is one of the command's, and the rest is counted.
+        let all = whole.split(separator: "\n").filter { $0.hasPrefix("  -") }
+        #expect(options.allSatisfy(all.contains))
+        #expect(all.count == options.count || page.contains("\(all.count - options.count) more options"))
+    }
+
+    @Test func hasTwoExamplesAndLeavesTheDiscussionOut() {
+        let page = ShortHelp.firstPage(of: Identityctl.helpMessage(for: LoginCommand.self))
+        #expect(page.split(separator: "\n").filter { $0.hasPrefix("  identityctl login ") }.count == 2)
+        #expect(page.contains("--device-code") && !page.contains("--ui-locales") && !page.contains("--start"))
+        #expect(!page.contains("two commands"))
+        #expect(page.hasSuffix("identityctl login --help-all"))
+    }
+
+    @Test func leavesTheListOfCommandsAsItIs() {
+        let help = Identityctl.helpMessage()
+        #expect(ShortHelp.firstPage(of: help) == help)
+    }
+}
