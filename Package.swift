@@ -21,6 +21,8 @@ let package = Package(
         .library(name: "IdentityClient", targets: ["IdentityClient"]),
         .library(name: "IdentityResources", targets: ["IdentityResources"]),
         .library(name: "IdentityKeyring", targets: ["IdentityKeyring"]),
+        .library(name: "IdentityMSALCaches", targets: ["IdentityMSALCaches"]),
+        .library(name: "IdentityMSALKeyring", targets: ["IdentityMSALKeyring"]),
         .library(name: "IdentityBroker", targets: ["IdentityBroker"]),
         .library(name: "IdentityTesting", targets: ["IdentityTesting"]),
         .library(name: "IdentityWebView", targets: ["IdentityWebView"]),
@@ -72,6 +74,13 @@ let package = Package(
                 "IdentityClient", "IdentityTelemetry", "GLibSupport", "SystemSupport", "CLibSecret", crypto, logging,
             ]
         ),
+        // The files and keyring items of programs with other MSALs.
+        .target(name: "IdentityMSALCaches", dependencies: ["IdentityClient", "OAuthWire", "SystemSupport"]),
+        .target(
+            name: "IdentityMSALKeyring",
+            dependencies: ["IdentityClient", "IdentityKeyring", "IdentityMSALCaches", "SystemSupport"]
+        ),
+
         .target(name: "GLibSupport", dependencies: ["CGIO", "SystemSupport"]),
         .target(name: "CLibSecret", dependencies: ["CGIO"], linkerSettings: [.linkedLibrary("dl")]),
         .target(name: "CGIO", linkerSettings: [.linkedLibrary("dl")]),
@@ -102,8 +111,9 @@ let package = Package(
         .executableTarget(
             name: "identityctl",
             dependencies: [
-                "IdentityClient", "IdentityResources", "IdentityKeyring", "IdentityBroker", "OAuthWire", "LoopbackHTTP",
-                "SystemSupport", "GLibSupport", argumentParser, httpTypes, logging,
+                "IdentityClient", "IdentityResources", "IdentityKeyring", "IdentityMSALCaches", "IdentityMSALKeyring",
+                "IdentityBroker", "OAuthWire", "LoopbackHTTP", "SystemSupport", "GLibSupport", argumentParser,
+                httpTypes, logging,
             ]
         ),
         // What Scripts/demo runs, beside identityctl. It is no product.
@@ -125,8 +135,8 @@ let package = Package(
         .testTarget(
             name: "IdentityClientTests",
             dependencies: [
-                "IdentityClient", "IdentityResources", "IdentityTelemetry", "IdentityTesting", "IdentityTestSupport",
-                "OAuthWire", "LoopbackHTTP", "SystemSupport", crypto, httpTypes, logging,
+                "IdentityClient", "IdentityMSALCaches", "IdentityResources", "IdentityTelemetry", "IdentityTesting",
+                "IdentityTestSupport", "OAuthWire", "LoopbackHTTP", "SystemSupport", crypto, httpTypes, logging,
             ]
         ),
         .testTarget(
@@ -146,6 +156,7 @@ let package = Package(
             name: "IdentityctlTests",
             dependencies: [
                 "identityctl", "identity-demo", "IdentityClient", "IdentityResources", "IdentityKeyring",
+                "IdentityMSALKeyring",
                 "IdentityTesting", "IdentityTestSupport", "OAuthWire", "LoopbackHTTP", "SystemSupport", argumentParser,
                 logging,
             ]
@@ -153,7 +164,8 @@ let package = Package(
         .testTarget(
             name: "IdentityKeyringTests",
             dependencies: [
-                "IdentityKeyring", "IdentityClient", "IdentityTesting", "GLibSupport", "SystemSupport", logging,
+                "IdentityKeyring", "IdentityMSALCaches", "IdentityMSALKeyring", "IdentityClient", "IdentityTesting",
+                "GLibSupport", "SystemSupport", logging,
             ]
         ),
         .testTarget(
@@ -167,20 +179,22 @@ let package = Package(
         .testTarget(
             name: "MultiProcessTests",
             dependencies: [
-                "IdentityClient", "IdentityKeyring", "IdentityTesting", "IdentityTestSupport", "OAuthWire",
-                "SystemSupport", "refresh-worker",
+                "IdentityClient", "IdentityKeyring", "IdentityMSALCaches", "IdentityMSALKeyring", "IdentityTesting",
+                "IdentityTestSupport", "OAuthWire", "SystemSupport", "refresh-worker",
             ]
         ),
         // What is fuzzed, with the inputs that were kept; Scripts/fuzz makes a libFuzzer program of it.
         .testTarget(
             name: "FuzzingTests",
-            dependencies: ["IdentityClient", "OAuthWire", "LoopbackHTTP", httpTypes, logging],
+            dependencies: ["IdentityClient", "IdentityMSALCaches", "OAuthWire", "LoopbackHTTP", httpTypes, logging],
             exclude: ["Corpus", "LibFuzzer.swift"]
         ),
         // What those tests start many of. It is no product.
         .executableTarget(
             name: "refresh-worker",
-            dependencies: ["IdentityClient", "IdentityKeyring", "IdentityTesting"],
+            dependencies: [
+                "IdentityClient", "IdentityKeyring", "IdentityMSALCaches", "IdentityMSALKeyring", "IdentityTesting",
+            ],
             path: "Tests/Support/RefreshWorker"
         ),
     ],
@@ -209,7 +223,7 @@ if Context.environment["IDENTITY_FUZZ"] != nil {
     package.targets.append(
         .executableTarget(
             name: "fuzz",
-            dependencies: ["IdentityClient", "OAuthWire", "LoopbackHTTP", httpTypes, logging],
+            dependencies: ["IdentityClient", "IdentityMSALCaches", "OAuthWire", "LoopbackHTTP", httpTypes, logging],
             path: "Tests/FuzzingTests",
             exclude: ["Corpus", "CorpusTests.swift"],
             swiftSettings: [.unsafeFlags(["-parse-as-library"])]

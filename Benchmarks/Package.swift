@@ -17,6 +17,7 @@ let package = Package(
             dependencies: [
                 .product(name: "HTTPTypes", package: "swift-http-types"),
                 .product(name: "IdentityClient", package: "swift-identity-client"),
+                .product(name: "IdentityMSALCaches", package: "swift-identity-client"),
                 .product(name: "IdentityTesting", package: "swift-identity-client"),
             ],
             path: "Benchmarks/BenchmarkSetup"

@@ -3,6 +3,7 @@
 import OAuthWire
 
 @testable import IdentityClient
+@testable import IdentityMSALCaches
 
 extension Reading {
     /// A file or keyring item of other programs. An account is changed, and everything else stays.

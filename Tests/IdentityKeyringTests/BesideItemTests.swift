@@ -4,6 +4,7 @@ import Testing
 
 @testable import IdentityClient
 @testable import IdentityKeyring
+@testable import IdentityMSALKeyring
 
 /// The account that counts if the item of other programs is only read.
 struct BesideItemTests {

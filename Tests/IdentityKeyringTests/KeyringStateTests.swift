@@ -7,6 +7,7 @@ import IdentityTesting
 import Testing
 
 @testable import IdentityKeyring
+@testable import IdentityMSALKeyring
 
 @Suite(.enabled(if: keyringSupport != nil, "run Scripts/test-keyring"))
 struct KeyringStateTests {
@@ -230,7 +231,7 @@ struct KeyringStateTests {
         let found = try session.run("secret-tool search --all xdg:schema SwiftIdentityClient.Record")
         #expect(found.contains("label = A\u{FFFD}B'\u{1F600} (sign-in)"), "\(found)")
         let item = MSALKeyringItem.readOnly(schema: "a\0b", attributes: ["c\0": "\0"])
-        #expect(try await cache.newest(of: item) == nil)
+        #expect(try await cache.newestSecret(with: item.query) == nil)
     }
 
     /// A bus of another user, as with sudo.

@@ -7,6 +7,7 @@ import IdentityTesting
 import Testing
 
 @testable import IdentityKeyring
+@testable import IdentityMSALKeyring
 
 /// The keyring item of other programs: its content, its lock, its file, and what is beside it.
 @Suite(.enabled(if: keyringSupport != nil, "run Scripts/test-keyring"))

@@ -5,6 +5,7 @@ import IdentityClient
 import Testing
 
 @testable import IdentityKeyring
+@testable import IdentityMSALKeyring
 
 /// Secrets that cannot be read. KWallet's key of one session in 256 does not fit; some keyrings give no answer for an item.
 @Suite(.enabled(if: keyringSupport != nil, "run Scripts/test-keyring"))

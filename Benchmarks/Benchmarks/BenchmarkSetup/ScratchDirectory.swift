@@ -3,6 +3,7 @@
 import FoundationEssentials
 import Glibc
 package import IdentityClient
+import IdentityMSALCaches
 
 /// A directory that is removed with this object.
 package final class ScratchDirectory: Sendable {

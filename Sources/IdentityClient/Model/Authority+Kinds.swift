@@ -44,7 +44,7 @@ extension Authority {
     }
 
     /// Returns the rule by which the scopes in a partition's records compare.
-    static func scopeRule(forPartition partition: String) -> ScopeRule {
+    package static func scopeRule(forPartition partition: String) -> ScopeRule {
         ScopeRule(ignoresCase: !partition.hasPrefix("oidc|") && !partition.hasPrefix("oauth2|"))
     }
 
@@ -106,7 +106,7 @@ extension Authority {
 
 extension Account.ID {
     /// The home tenant, from `uid.utid`.
-    var homeTenant: String? {
+    package var homeTenant: String? {
         guard !rawValue.utf8.contains(UInt8(ascii: "|")), let dot = rawValue.utf8.firstIndex(of: UInt8(ascii: "."))
         else {
             return nil

@@ -1,6 +1,6 @@
 // Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
 
-import OAuthWire
+package import OAuthWire
 
 // The record's JSON: sections, entities and field names of MSAL's unified cache schema, so that programs that know the
 // schema read a record as a cache of one account. Every scalar is a string; unknown members are kept.
@@ -179,7 +179,7 @@ extension AccountCredentials {
 
 extension CachedAccessToken {
     /// The tag as a record has it; `nil` for none.
-    var parameterTagText: String? { parameterTag == 0 ? nil : String(parameterTag, radix: 16) }
+    package var parameterTagText: String? { parameterTag == 0 ? nil : String(parameterTag, radix: 16) }
 }
 
 extension JSONObject {
@@ -220,7 +220,7 @@ extension JSONObject {
 }
 
 extension CachedProfile {
-    init(decoding entity: JSONObject, idTokens: [String: JSONObject]) throws {
+    package init(decoding entity: JSONObject, idTokens: [String: JSONObject]) throws {
         var json = entity
         json.dropCommonFields()
         realm = try json.takeString("realm")
@@ -240,7 +240,7 @@ extension CachedProfile {
 }
 
 extension CachedRefreshToken {
-    init(decoding entity: JSONObject) throws {
+    package init(decoding entity: JSONObject) throws {
         var json = entity
         json.dropCommonFields()
         secret = try json.takeString("secret")
@@ -257,7 +257,7 @@ extension CachedRefreshToken {
 
 extension CachedAccessToken {
     /// - Parameter isBound: Whether the token is bound to a key, which the entity then has to name.
-    convenience init(decoding entity: JSONObject, rule: ScopeRule, isBound: Bool = false) throws {
+    package convenience init(decoding entity: JSONObject, rule: ScopeRule, isBound: Bool = false) throws {
         var json = entity
         let keyID = isBound ? try json.takeString("kid") : nil
         json.dropCommonFields()

@@ -100,7 +100,7 @@ package final class CachedAccessToken: Sendable {
     }
 
     /// The names that tell bound tokens apart in a section. There is one PoP token of several keys, and one certificate of each key.
-    var bindingNames: [String] {
+    package var bindingNames: [String] {
         guard let keyID else { return [] }
         return isCertificate ? [tokenType, keyID] : [tokenType]
     }

@@ -2,7 +2,7 @@
 
 import Glibc
 import Synchronization
-import SystemSupport
+package import SystemSupport
 
 extension FileTokenCache {
     /// Does `work` on the file of `key` under its lock, and waits for the lock if needed.
@@ -106,7 +106,7 @@ struct LockWait {
         let now = SuspendingClock.now
         let deadline = deadline ?? now.advanced(by: timeout)
         guard now < deadline else {
-            throw Self.busy(lock, holder: FileLock.holder(of: lock), timeout: timeout)
+            throw Self.busy(lock, holder: LockTable.holder(of: lock), timeout: timeout)
         }
         self.deadline = deadline
         try await Task.sleep(for: pause, clock: .suspending)
@@ -218,19 +218,22 @@ struct FileWrite: ~Copyable {
 }
 
 /// The reserved files of a cache, by the keys of their records.
-final class ReservedFiles<Key: Hashable & Sendable>: Sendable {
+package final class ReservedFiles<Key: Hashable & Sendable>: Sendable {
     private let files = Mutex<[(key: Key, file: ReservedFile)]>([])
+
+    package init() {}
 
     /// Keeps a file until the next write under `key`.
     ///
     /// - Parameter queue: The queue that removes the file if it is not used.
-    func keep(_ file: ReservedFile, for key: Key, removingOn queue: QueueExecutor) -> any TokenCacheReservation {
+    package func keep(_ file: ReservedFile, for key: Key, removingOn queue: QueueExecutor) -> any TokenCacheReservation
+    {
         files.withLock { $0.append((key, file)) }
         return Reservation(self, file, queue)
     }
 
     /// Takes a file for a write under `key`, if there is one.
-    func take(for key: Key) -> ReservedFile? {
+    package func take(for key: Key) -> ReservedFile? {
         files.withLock { files in
             files.firstIndex { $0.key == key }.map { files.remove(at: $0).file }
         }

@@ -146,7 +146,7 @@ public final class FileTokenCache: TokenCache, CorruptRecordKeeping {
 
 extension QueueExecutor {
     /// Runs `work` on the queue unless the task is cancelled, and converts its errors to a cache's errors.
-    func doing<Value: Sendable>(_ work: @escaping @Sendable () throws -> Value) async throws -> Value {
+    package func doing<Value: Sendable>(_ work: @escaping @Sendable () throws -> Value) async throws -> Value {
         try Task.checkCancellation()
         do {
             return try await run(work)
@@ -156,7 +156,7 @@ extension QueueExecutor {
     }
 
     /// Runs `work` that changes nothing: a task that is cancelled meanwhile does not wait for a disk that hangs.
-    func reading<Value: Sendable>(_ work: @escaping @Sendable () throws -> Value) async throws -> Value {
+    package func reading<Value: Sendable>(_ work: @escaping @Sendable () throws -> Value) async throws -> Value {
         try Task.checkCancellation()
         do {
             return try await runUnlessCancelled(work)

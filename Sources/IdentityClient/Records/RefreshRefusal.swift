@@ -80,7 +80,7 @@ extension AuthenticationError {
 
 // The refusals as text in the record: digest, time, count and pause of each, all separated by spaces.
 extension [RefreshRefusal] {
-    var text: String? {
+    package var text: String? {
         isEmpty ? nil : map { "\($0.digest) \($0.at) \($0.count) \($0.pause)" }.joined(separator: " ")
     }
 

@@ -1,20 +1,20 @@
 // Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
 
 import Glibc
-import SystemSupport
+package import SystemSupport
 
 /// The requirements for a file or directory before tokens are read or written.
-enum SecureFile {
+package enum SecureFile {
     /// The maximum length of a record in bytes.
-    static let recordLimit = 1 << 20
+    package static let recordLimit = 1 << 20
 
     /// The maximum length of a file in bytes: a record, and the encryption's overhead.
-    static let sizeLimit = recordLimit + 64
+    package static let sizeLimit = recordLimit + 64
 
     /// Checks an open file: a plain file with one name and an acceptable size, accessible only to this user.
     ///
     /// It may have no name at all: if it was replaced after it was opened, its content was valid until then.
-    static func check(_ status: FileStatus, path: String) throws {
+    package static func check(_ status: FileStatus, path: String) throws {
         try checkLock(status, path: path)
         guard status.fingerprint.size <= sizeLimit else {
             throw AuthenticationError(.cache, "\(path) is larger than 1 MiB, so it is not a record. Remove it.")
@@ -22,7 +22,7 @@ enum SecureFile {
     }
 
     /// Checks an open lock file: the same, except for its size, which is a number.
-    static func checkLock(_ status: FileStatus, path: String) throws {
+    package static func checkLock(_ status: FileStatus, path: String) throws {
         guard status.kind == .file else {
             throw refusal("\(path) is not a plain file. Remove it.")
         }
@@ -39,7 +39,7 @@ enum SecureFile {
     }
 
     /// Checks an open directory: only this user may change its entries.
-    static func checkDirectory(_ status: FileStatus, path: String) throws {
+    package static func checkDirectory(_ status: FileStatus, path: String) throws {
         guard status.kind == .directory else {
             throw refusal("\(path) is not a directory. Remove it, or name another directory.")
         }
@@ -66,7 +66,7 @@ enum SecureFile {
     private static let otherwise =
         " (if that changes nothing, the file system keeps no permissions: name another directory)"
 
-    static func refusal(_ message: String) -> AuthenticationError {
+    package static func refusal(_ message: String) -> AuthenticationError {
         AuthenticationError(.cachePermissions, message)
     }
 
@@ -79,7 +79,7 @@ enum SecureFile {
 package enum SecureDirectory {
     /// Opens the directory `name` in `path`; returns `nil` if one of them does not exist.
     /// - Throws: `.cachePermissions` if one of them is a link, another user's, or writable for others.
-    static func open(_ path: String, _ name: String) throws -> Descriptor? {
+    package static func open(_ path: String, _ name: String) throws -> Descriptor? {
         guard let root = try Descriptor.directory(path) else { return nil }
         try SecureFile.checkDirectory(root.status(), path: root.path)
         guard let directory = try root.directory(name) else { return nil }
@@ -89,7 +89,7 @@ package enum SecureDirectory {
 
     /// Creates the directory `name` in `path`, with all missing directories above, only for the user (0700).
     /// - Throws: `.cachePermissions` for a program under `sudo` in another user's directory.
-    static func create(_ path: String, _ name: String) throws {
+    package static func create(_ path: String, _ name: String) throws {
         let parents = ancestors(of: path)
         try refuseForeignHome(of: "\(path)/\(name)")
         for directory in parents + [path, "\(path)/\(name)"] {
@@ -101,7 +101,7 @@ package enum SecureDirectory {
     }
 
     /// Creates the directory of the file at `path`, if there is none, in the same way.
-    static func create(forFile path: String) throws {
+    package static func create(forFile path: String) throws {
         let directory = FilePath.split(path).directory
         guard try Descriptor.directory(directory) == nil else { return }
         let (parent, name) = FilePath.split(directory)
@@ -128,7 +128,7 @@ package enum SecureDirectory {
     }
 
     /// The directory at `path`, or the nearest existing directory above.
-    static func nearest(to path: String) throws -> String {
+    package static func nearest(to path: String) throws -> String {
         let upwards = [path] + ancestors(of: path).reversed()
         return try upwards.first { try SystemCall.status(of: $0, followingLinks: true) != nil } ?? "/"
     }
@@ -140,8 +140,7 @@ package enum SecureDirectory {
     }
 }
 
-/// Paths as text.
-package enum FilePath {
+extension FilePath {
     /// Throws for a path whose bytes were no UTF-8. Its text has replacement characters, and names another place.
     ///
     /// - Throws: `.cache` that names the variable.
@@ -152,32 +151,11 @@ package enum FilePath {
             "The path in \(variable) is no UTF-8, so files would be put elsewhere. Set it to a path in UTF-8, such as a link to the directory."
         )
     }
-
-    /// The path without empty parts and `.`, which could hide a link at its end. `..` stays, for the system.
-    static func normalized(_ path: String) -> String {
-        "/" + parts(of: path).filter { $0 != "." }.joined(separator: "/")
-    }
-
-    /// The names in a path. As for the system, a slash ends a name also before a combining character.
-    static func parts(of path: String) -> [String] {
-        path.utf8.split(separator: UInt8(ascii: "/")).compactMap { String($0) }
-    }
-
-    /// The directory and the last name of an absolute path.
-    static func split(_ path: String) -> (directory: String, name: String) {
-        let parts = parts(of: path)
-        return ("/" + parts.dropLast().joined(separator: "/"), parts.last ?? "")
-    }
-
-    /// The absolute path of a path that may begin at `directory`.
-    package static func absolute(_ path: String, in directory: String) -> String {
-        normalized(path.hasPrefix("/") ? path : "\(directory)/\(path)")
-    }
 }
 
 extension AuthenticationError {
     /// The error of a file cache for a failed system call.
-    init(_ failure: SystemCallError) {
+    package init(_ failure: SystemCallError) {
         let path = failure.path
         switch failure.number {
         case ENOSPC, EDQUOT:
@@ -248,7 +226,7 @@ extension AuthenticationError {
     private static let elsewhere = "If this user has no home, set XDG_STATE_HOME or name a directory."
 
     /// Converts an error to one that a cache may throw.
-    static func fromFileCache(_ error: any Error) -> any Error {
+    package static func fromFileCache(_ error: any Error) -> any Error {
         (error as? SystemCallError).map { AuthenticationError($0) } ?? error
     }
 }

@@ -3,6 +3,8 @@
 import ArgumentParser
 import IdentityClient
 import IdentityKeyring
+import IdentityMSALCaches
+import IdentityMSALKeyring
 
 /// The command that takes accounts over from another program.
 struct ImportCommand: ToolCommand {

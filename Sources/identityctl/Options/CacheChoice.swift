@@ -2,6 +2,8 @@
 
 import IdentityClient
 import IdentityKeyring
+import IdentityMSALCaches
+import IdentityMSALKeyring
 import Logging
 
 /// The store for the tokens, as chosen with `--cache`.

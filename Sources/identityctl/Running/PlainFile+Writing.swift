@@ -3,6 +3,7 @@
 import FoundationEssentials
 import Glibc
 import IdentityClient
+import SystemSupport
 
 extension PlainFile {
     /// The things that a new file may take the place of.

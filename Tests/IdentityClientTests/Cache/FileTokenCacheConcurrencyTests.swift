@@ -98,9 +98,9 @@ import Testing
             3: FLOCK  ADVISORY  WRITE 0 fe:00:78 0 EOF
             4: FLOCK  ADVISORY  WRITE 14 fe:00:77 0 EOF
             """
-        #expect(FileLock.holder(ofInode: 77, in: table) == 14)
-        #expect(FileLock.holder(ofInode: 78, in: table) == nil, "in another namespace")
-        #expect(FileLock.holder(ofInode: 7, in: table) == nil)
+        #expect(LockTable.holder(ofInode: 77, in: table) == 14)
+        #expect(LockTable.holder(ofInode: 78, in: table) == nil, "in another namespace")
+        #expect(LockTable.holder(ofInode: 7, in: table) == nil)
     }
 
     @Test(.timeLimit(.minutes(1))) func stopsWaitingWhenItsTaskIsCancelled() async throws {

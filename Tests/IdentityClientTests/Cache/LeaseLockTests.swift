@@ -7,6 +7,7 @@ import SystemSupport
 import Testing
 
 @testable import IdentityClient
+@testable import IdentityMSALCaches
 
 /// The lock that is held with a lease, and what it says of the holder.
 @Suite(.timeLimit(.minutes(1))) struct LeaseLockTests {

@@ -4,6 +4,7 @@ import OAuthWire
 import Testing
 
 @testable import IdentityClient
+@testable import IdentityMSALCaches
 
 /// Reading and changing one account in a cache of MSAL's unified schema.
 @Suite struct MSALBlobTests {

@@ -8,6 +8,7 @@ import SystemSupport
 import Testing
 
 @testable import IdentityClient
+@testable import IdentityMSALCaches
 
 /// The file of other programs: its lock, its content, and what is beside it.
 @Suite struct SharedMSALCacheTests {

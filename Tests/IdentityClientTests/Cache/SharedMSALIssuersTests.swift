@@ -7,6 +7,7 @@ import OAuthWire
 import Testing
 
 @testable import IdentityClient
+@testable import IdentityMSALCaches
 
 /// Two issuers on one host, with one client ID, one subject, and one file of other programs.
 @Suite(.timeLimit(.minutes(1)))

@@ -6,6 +6,7 @@ import IdentityTestSupport
 import Testing
 
 @testable import IdentityClient
+@testable import IdentityMSALCaches
 
 /// The reservation of a write in the file of other programs.
 @Suite(.timeLimit(.minutes(1)))

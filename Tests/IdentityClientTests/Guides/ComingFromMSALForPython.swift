@@ -2,6 +2,7 @@
 
 import FoundationEssentials
 import IdentityClient
+import IdentityMSALCaches
 import IdentityTestSupport
 import IdentityTesting
 import Testing

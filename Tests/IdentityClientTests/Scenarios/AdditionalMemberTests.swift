@@ -7,6 +7,7 @@ import OAuthWire
 import Testing
 
 @testable import IdentityClient
+@testable import IdentityMSALCaches
 
 /// The members of a token answer that have no property.
 @Suite(.timeLimit(.minutes(1)))

@@ -7,6 +7,7 @@ import OAuthWire
 import Testing
 
 @testable import IdentityClient
+@testable import IdentityMSALCaches
 
 /// The program's own parameters of each request for tokens.
 @Suite(.timeLimit(.minutes(1)))

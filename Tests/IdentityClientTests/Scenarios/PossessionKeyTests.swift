@@ -8,6 +8,7 @@ import OAuthWire
 import Testing
 
 @testable import IdentityClient
+@testable import IdentityMSALCaches
 
 /// The record of a client's key, in every store.
 @Suite(.timeLimit(.minutes(1)))

@@ -3,6 +3,7 @@
 import ArgumentParser
 import IdentityClient
 import IdentityKeyring
+import IdentityMSALCaches
 import Logging
 import Testing
 

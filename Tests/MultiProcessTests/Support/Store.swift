@@ -3,6 +3,8 @@
 import Foundation
 import IdentityClient
 import IdentityKeyring
+import IdentityMSALCaches
+import IdentityMSALKeyring
 import IdentityTestSupport
 import IdentityTesting
 import Testing

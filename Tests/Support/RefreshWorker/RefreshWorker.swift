@@ -2,6 +2,8 @@
 
 import IdentityClient
 import IdentityKeyring
+import IdentityMSALCaches
+import IdentityMSALKeyring
 import IdentityTesting
 
 /// A separate program that shares a token cache with others and takes its instructions from the tests.

@@ -3,6 +3,8 @@
 import FoundationEssentials
 import IdentityClient
 import IdentityKeyring
+import IdentityMSALCaches
+import IdentityMSALKeyring
 
 /// Stores answers to refreshes in a file, or after `keyring:` in the item beside a file, that another program writes at the same time, as the library does: a new
 /// refresh token, and an access token for a scope of its own each time. Prints a line for each.

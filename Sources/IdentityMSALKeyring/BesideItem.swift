@@ -1,6 +1,8 @@
 // Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
 
 import IdentityClient
+import IdentityKeyring
+import IdentityMSALCaches
 
 /// An account of an item that is only read: what is kept beside the item, and what the item says.
 struct BesideItem {

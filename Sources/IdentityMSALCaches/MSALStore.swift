@@ -1,5 +1,6 @@
 // Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
 
+import IdentityClient
 import SystemSupport
 
 /// A file in which programs with Microsoft's authentication libraries keep their tokens, and the file of its lock.

@@ -1,6 +1,8 @@
 // Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
 
 import IdentityClient
+import IdentityKeyring
+import IdentityMSALCaches
 
 /// A keyring item in which programs with Microsoft's authentication libraries (MSAL) keep their tokens.
 ///

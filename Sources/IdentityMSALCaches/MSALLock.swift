@@ -1,6 +1,7 @@
 // Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
 
 import Glibc
+import IdentityClient
 import SystemSupport
 
 /// The right to change a shared cache: both kinds of lock that the MSALs use, on one lock file.
@@ -131,7 +132,7 @@ struct MSALLock: ~Copyable {
     private static func busy(_ path: String, timeout: Duration) -> AuthenticationError {
         // Only the message depends on this: if anything fails, the holder is unknown.
         let content = (try? Descriptor.file(at: path)?.read(atMost: 256)) ?? []
-        let holder = FileLock.holder(of: path) ?? process(in: content)
+        let holder = LockTable.holder(of: path) ?? process(in: content)
         let who = holder.map { "Process \($0)" } ?? "Another program"
         return AuthenticationError(
             .cacheBusy,

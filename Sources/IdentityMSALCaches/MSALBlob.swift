@@ -1,5 +1,6 @@
 // Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
 
+import IdentityClient
 import OAuthWire
 
 /// The content of a cache in the unified schema that all MSALs share: sections of entities. Every member stays as it is

@@ -1,5 +1,6 @@
 // Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
 
+package import IdentityClient
 import OAuthWire
 
 /// One reading of a shared cache: what the client has in it. It never changes.

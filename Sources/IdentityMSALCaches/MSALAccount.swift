@@ -1,5 +1,6 @@
 // Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
 
+import IdentityClient
 import OAuthWire
 
 /// The credentials of one account and client in a shared cache, and the entities that they were read from.

@@ -1,6 +1,7 @@
 // Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
 
 import FoundationEssentials
+package import IdentityClient
 
 /// The content of a keyring item in which programs with MSAL keep their tokens: JSON (MSAL Python and Node), or Base64 of it (.NET,
 /// Go and Java).

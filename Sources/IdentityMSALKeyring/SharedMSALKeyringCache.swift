@@ -1,6 +1,8 @@
 // Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
 
 public import IdentityClient
+public import IdentityKeyring
+import IdentityMSALCaches
 import Synchronization
 import SystemSupport
 
@@ -181,9 +183,9 @@ extension SharedMSALKeyringCache: LeaseLocking {
 // Reading the item.
 extension SharedMSALKeyringCache {
     private func unchanged() -> MSALItemContent? {
-        guard let known = memory.withLock({ $0 }), keyring.connector.isListening,
-            keyring.memory.epoch == known.epoch
-        else { return nil }
+        guard let known = memory.withLock({ $0 }) else { return nil }
+        let changes = keyring.changes
+        guard changes.isHeard, changes.epoch == known.epoch else { return nil }
         if let signal = item.signal, let sight = known.sight {
             guard signal.isUnchanged(since: sight) else { return nil }
         } else {
@@ -196,8 +198,8 @@ extension SharedMSALKeyringCache {
     func read() async throws -> MSALItemContent {
         if let known = unchanged() { return known }
         // Both before the reading, so that a change meanwhile looks newer.
-        let (epoch, sight, now) = (keyring.memory.epoch, item.signal?.sight(), ContinuousClock.now)
-        let content = try parsed(try await keyring.newest(of: item)?.secret)
+        let (epoch, sight, now) = (keyring.changes.epoch, item.signal?.sight(), ContinuousClock.now)
+        let content = try parsed(try await keyring.newestSecret(with: item.query))
         memory.withLock { $0 = Memory(content, epoch, sight, at: now) }
         return content
     }

@@ -1,5 +1,6 @@
 // Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
 
+import IdentityClient
 import OAuthWire
 
 /// An account of one client, as the schema names it and as this library names it.

@@ -1,5 +1,6 @@
 // Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
 
+import IdentityClient
 import OAuthWire
 
 // Changes of one account. An entity that is there keeps its key, its host, its realm and its other members; a new one
