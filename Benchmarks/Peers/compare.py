@@ -2,8 +2,6 @@
 """Measures PeerRounds and MSAL Python alternately: compare.py PEER-ROUNDS IDENTITYCTL ROUNDS."""
 
 import fcntl
-import hashlib
-import json
 import os
 import re
 import statistics
@@ -13,6 +11,7 @@ import tempfile
 import time
 
 import peer
+from store import fill
 
 # What is done, how often by us and by them in one round, and how many times as fast we promise to be.
 WORKS = [
@@ -25,35 +24,6 @@ WORKS = [
     ("remove-1000", "remove, file, 1,000 accounts", 20, 1, None),
 ]
 SLOW_ROUNDS = 3  # Of the last three: theirs take seconds.
-
-
-def digest(*parts):
-    """The name of a key: Docs/cache-format.md."""
-    return hashlib.sha256("".join(f"{len(part.encode())}:{part}" for part in parts).encode()).hexdigest()
-
-
-def fill(directory):
-    """A file cache with one account, as identityctl leaves it."""
-    issuer, account, now = "https://login.example.test", "https://login.example.test|person-0", int(time.time())
-    entity = {"home_account_id": account, "environment": "login.example.test", "client_id": peer.CLIENT, "realm": ""}
-    record = {
-        "v": 1, "incarnation": "x", "authority_partition": "oidc|" + issuer, "client_id": peer.CLIENT,
-        "environment": "login.example.test", "home_account_id": account, "account_id": account,
-        "Account": {"a": entity | {
-            "local_account_id": "person-0", "username": "person-0@example.test", "authority_type": "MSSTS",
-            "is_home_tenant": "1"}},
-        "RefreshToken": {"r": entity | {"secret": "r", "last_modification_time": str(now)}},
-        "AccessToken": {"t": entity | {
-            "secret": peer.TOKEN, "target": " ".join(peer.SCOPES), "token_type": "Bearer", "cached_at": str(now),
-            "expires_on": str(now + 3600)}},
-    }
-    group = os.path.join(directory, "client-" + digest(peer.CLIENT)[:32])
-    os.makedirs(group, mode=0o700)
-    path = os.path.join(group, f"account-{digest('account', 'oidc|' + issuer, account, peer.CLIENT)}.json")
-    with open(os.open(path, os.O_WRONLY | os.O_CREAT, 0o600), "w") as file:
-        json.dump(record, file)
-    return ["token", "--issuer", issuer, "--client-id", peer.CLIENT, "--cache", "file:" + directory] + [
-        word for scope in peer.SCOPES for word in ("--scope", scope)]
 
 
 def process(command, environment=None, told=""):

@@ -10,10 +10,9 @@ import time
 import msal
 import msal_extensions
 
-CLIENT = "test-client"
+from store import CLIENT, SCOPES, TOKEN
+
 AUTHORITY = "https://login.microsoftonline.com/common"
-SCOPES = ["User.Read", "Mail.Read", "Files.Read"]
-TOKEN = "t" * 2000
 
 
 def encoded(value):
