@@ -25,7 +25,11 @@ let package = Package(
         // Our side of Scripts/bench-peers.
         .executableTarget(
             name: "PeerRounds",
-            dependencies: ["BenchmarkSetup", .product(name: "IdentityClient", package: "swift-identity-client")],
+            dependencies: [
+                "BenchmarkSetup",
+                .product(name: "IdentityClient", package: "swift-identity-client"),
+                .product(name: "IdentityTesting", package: "swift-identity-client"),
+            ],
             path: "Benchmarks/PeerRounds"
         ),
         // Scripts/bench-keyring.

@@ -12,8 +12,8 @@ package struct BenchmarkSetup: Sendable {
     private let account: Account
     private let record: String
 
-    package init() async throws {
-        provider = try TestIdentityProvider()
+    package init(_ profile: TestIdentityProvider.Profile = .openIDConnect) async throws {
+        provider = try TestIdentityProvider(profile: profile)
         transport = RepeatingTransport(provider.transport)
         let receiver = InMemoryRedirectReceiver()
         let cache = InMemoryTokenCache()

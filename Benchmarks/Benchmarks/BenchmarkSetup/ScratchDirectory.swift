@@ -2,8 +2,8 @@
 
 import FoundationEssentials
 import Glibc
-package import IdentityClient
-import IdentityMSALCaches
+import IdentityClient
+package import IdentityMSALCaches
 
 /// A directory that is removed with this object.
 package final class ScratchDirectory: Sendable {

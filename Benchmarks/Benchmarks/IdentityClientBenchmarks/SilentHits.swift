@@ -3,6 +3,7 @@
 import Benchmark
 import BenchmarkSetup
 import IdentityClient
+import IdentityTesting
 
 /// Registers the benchmarks of cached tokens: from memory, from an unchanged file, and in a program that has just
 /// started.
@@ -34,7 +35,9 @@ func silentHits() {
         try await benchmark.calls { try await hit.run() }
     } setup: {
         let directory = ScratchDirectory()
-        return try await Hit(directory.shared(), accounts: 1, directory)
+        // Accounts of other providers are beside the file.
+        let profile = TestIdentityProvider.Profile.entra(tenantID: "72f988bf-86f1-41af-91ab-2d7cd011db47")
+        return try await Hit(directory.shared(), accounts: 1, directory, profile)
     }
     Benchmark("First silent hit, record decoded", configuration: .longCalls) { benchmark, hit in
         try await benchmark.calls { try await hit.renewed().run() }
@@ -48,8 +51,13 @@ private struct Hit: Sendable {
     let account: Account
     let directory: ScratchDirectory?
 
-    init(_ cache: any TokenCache, accounts count: Int, _ directory: ScratchDirectory? = nil) async throws {
-        let setup = try await BenchmarkSetup()
+    init(
+        _ cache: any TokenCache,
+        accounts count: Int,
+        _ directory: ScratchDirectory? = nil,
+        _ profile: TestIdentityProvider.Profile = .openIDConnect
+    ) async throws {
+        let setup = try await BenchmarkSetup(profile)
         app = try await setup.app(cache, accounts: count)
         account = setup.account(count / 2)
         self.directory = directory

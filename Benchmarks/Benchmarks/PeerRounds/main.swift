@@ -3,11 +3,14 @@
 import BenchmarkSetup
 import Glibc
 import IdentityClient
+import IdentityTesting
 
 // Reads "<work> <times>" lines, does the work that often, and prints the nanoseconds of one repetition: processor and
 // clock.
 
 let setup = try await BenchmarkSetup()
+/// A shared file has accounts of Entra ID; others are beside it.
+let entra = try await BenchmarkSetup(.entra(tenantID: "72f988bf-86f1-41af-91ab-2d7cd011db47"))
 var directories: [ScratchDirectory] = []
 var apps: [String: PublicClientApplication] = [:]
 var removed = 0
@@ -18,7 +21,7 @@ var removed = 0
     directories.append(directory)
     let file: any TokenCache = name == "hit-shared" ? try directory.shared() : FileTokenCache(directory: directory.path)
     let cache: any TokenCache = inFile ? file : InMemoryTokenCache()
-    let app = try await setup.app(cache, accounts: count)
+    let app = try await (name == "hit-shared" ? entra : setup).app(cache, accounts: count)
     try await Task.sleep(for: .milliseconds(50))  // Until the files are old enough to be known by their stamps.
     apps[name] = app
     return app
@@ -36,8 +39,12 @@ var removed = 0
         let app = try await app(name, accounts: count, inFile: false)
         let hit = SilentParameters(scopes: BenchmarkSetup.subset, account: setup.account(count / 2))
         return { _ = try await app.acquireTokenSilently(hit) }
-    case "hit-file", "hit-shared":
+    case "hit-file":
         let app = try await app(name, accounts: 1, inFile: true)
+        return { _ = try await app.acquireTokenSilently(hit) }
+    case "hit-shared":
+        let app = try await app(name, accounts: 1, inFile: true)
+        let hit = SilentParameters(scopes: BenchmarkSetup.scopes, account: entra.account(0))
         return { _ = try await app.acquireTokenSilently(hit) }
     case "refresh-1", "refresh-1000":
         let app = try await app(name, accounts: name == "refresh-1" ? 1 : 1_000, inFile: true)
