@@ -30,8 +30,6 @@ def settings():
         rows[name] = Setting("list" if kind == "list" or ".list" in rest else kind, "isNoLine" not in rest)
     for name in re.findall(r'"([a-z-]+)",\s*kind: \.words', text) + re.findall(r'\.line\("([a-z-]+)", \.words\)', text):
         rows[name] = Setting("list", True)
-    if re.search(r'"profile".*isNoLine', text):
-        rows["profile"] = Setting("text", False)
     return rows
 
 
