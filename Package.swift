@@ -29,6 +29,8 @@ let package = Package(
         .executable(name: "identityctl", targets: ["identityctl"]),
     ],
     traits: [
+        // On by default only where a script asks for it, which then compiles everything for debugging once.
+        .default(enabledTraits: Context.environment["IDENTITY_WEB_VIEW"] == nil ? [] : ["WebView"]),
         .trait(name: "WebView", description: "IdentityWebView, which needs WebKitGTK's headers; empty without this."),
         .trait(name: "Metrics", description: "Counts and times for swift-metrics."),
         .trait(name: "Tracing", description: "Spans for swift-distributed-tracing."),
@@ -261,9 +263,4 @@ if Context.environment["IDENTITY_THREAD_SANITIZER"] != nil {
         .target(name: "CRace", path: "\(folder)/CRace"),
         .testTarget(name: "ThreadSanitizerTests", dependencies: ["CRace"], path: "\(folder)/Tests"),
     ]
-}
-
-// The plug-in that builds the documentation (Scripts/docs): nobody else resolves it.
-if Context.environment["IDENTITY_DOCS"] != nil {
-    package.dependencies.append(.package(url: "https://github.com/swiftlang/swift-docc-plugin", from: "1.5.0"))
 }

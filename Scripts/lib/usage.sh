@@ -12,15 +12,22 @@ wrong_usage() {
     exit 64
 }
 
-# With IDENTITY_LEAN nothing that is built has debug information, which takes less time and room.
+# With IDENTITY_LEAN nothing that is built has debug information, and the index that finds the tests has nothing else in it:
+# that takes less time and room.
 if [ -n "${IDENTITY_LEAN:-}" ]; then
+    lean=(-debug-info-format none -Xswiftc -index-ignore-system-modules
+        -Xswiftc -Xfrontend -Xswiftc -index-ignore-clang-modules)
     swift() {
         case "$1" in
-            build | run | test | package) command swift "$1" -debug-info-format none "${@:2}" ;;
+            build | run | test | package) command swift "$1" "${lean[@]}" "${@:2}" ;;
             *) command swift "$@" ;;
         esac
     }
 fi
+
+# Where builds with the trait WebView rest: with IDENTITY_WEB_VIEW it is on everywhere, and they are one with the others.
+web_view_build="$PWD/.build-webview"
+if [ -n "${IDENTITY_WEB_VIEW:-}" ]; then web_view_build="$PWD/.build"; fi
 
 # no_more_arguments ARGUMENT...: ends if there are any.
 no_more_arguments() { [ "$#" = 0 ] || wrong_usage "unknown argument: $1"; }

@@ -6,15 +6,15 @@ package import SystemSupport
 /// The requirements for a file or directory before tokens are read or written.
 package enum SecureFile {
     /// The maximum length of a record in bytes.
-    package static let recordLimit = 1 << 20
+    static let recordLimit = 1 << 20
 
     /// The maximum length of a file in bytes: a record, and the encryption's overhead.
-    package static let sizeLimit = recordLimit + 64
+    static let sizeLimit = recordLimit + 64
 
     /// Checks an open file: a plain file with one name and an acceptable size, accessible only to this user.
     ///
     /// It may have no name at all: if it was replaced after it was opened, its content was valid until then.
-    package static func check(_ status: FileStatus, path: String) throws {
+    static func check(_ status: FileStatus, path: String) throws {
         try checkLock(status, path: path)
         guard status.fingerprint.size <= sizeLimit else {
             throw AuthenticationError(.cache, "\(path) is larger than 1 MiB, so it is not a record. Remove it.")
@@ -128,7 +128,7 @@ package enum SecureDirectory {
     }
 
     /// The directory at `path`, or the nearest existing directory above.
-    package static func nearest(to path: String) throws -> String {
+    static func nearest(to path: String) throws -> String {
         let upwards = [path] + ancestors(of: path).reversed()
         return try upwards.first { try SystemCall.status(of: $0, followingLinks: true) != nil } ?? "/"
     }
@@ -226,7 +226,7 @@ extension AuthenticationError {
     private static let elsewhere = "If this user has no home, set XDG_STATE_HOME or name a directory."
 
     /// Converts an error to one that a cache may throw.
-    package static func fromFileCache(_ error: any Error) -> any Error {
+    static func fromFileCache(_ error: any Error) -> any Error {
         (error as? SystemCallError).map { AuthenticationError($0) } ?? error
     }
 }

@@ -70,7 +70,13 @@ struct HelperSignIn {
         _ acquire: () async throws -> Value
     ) async throws -> Value {
         let locks = SharedLocks(directory: directory, timeout: .seconds(Self.pause), pause: .milliseconds(100))
-        let turn = try await locks.take(for: Self.turns)
+        let turn: HeldLock
+        do {
+            turn = try await locks.take(for: Self.turns)
+        } catch let failure {
+            // Where there can be no lock, it is as without the setting.
+            throw failure is CancellationError ? failure : error
+        }
         defer { turn.end() }
         // The helper that had the turn before may have signed in.
         do { return try await acquire() } catch AuthenticationError.interactionRequired {}
