@@ -21,6 +21,7 @@ let package = Package(
         .library(name: "IdentityClient", targets: ["IdentityClient"]),
         .library(name: "IdentityResources", targets: ["IdentityResources"]),
         .library(name: "IdentityKeyring", targets: ["IdentityKeyring"]),
+        .library(name: "IdentityCapture", targets: ["IdentityCapture"]),
         .library(name: "IdentityMSALCaches", targets: ["IdentityMSALCaches"]),
         .library(name: "IdentityMSALKeyring", targets: ["IdentityMSALKeyring"]),
         .library(name: "IdentityBroker", targets: ["IdentityBroker"]),
@@ -76,6 +77,12 @@ let package = Package(
                 "IdentityClient", "IdentityTelemetry", "GLibSupport", "SystemSupport", "CLibSecret", crypto, logging,
             ]
         ),
+        // A sign-in's requests and answers, without secrets, for a support case.
+        .target(
+            name: "IdentityCapture",
+            dependencies: ["IdentityClient", "OAuthWire", "SystemSupport", httpTypes, logging]
+        ),
+
         // The files and keyring items of programs with other MSALs.
         .target(name: "IdentityMSALCaches", dependencies: ["IdentityClient", "OAuthWire", "SystemSupport"]),
         .target(
@@ -113,7 +120,8 @@ let package = Package(
         .executableTarget(
             name: "identityctl",
             dependencies: [
-                "IdentityClient", "IdentityResources", "IdentityKeyring", "IdentityMSALCaches", "IdentityMSALKeyring",
+                "IdentityClient", "IdentityCapture", "IdentityResources", "IdentityKeyring", "IdentityMSALCaches",
+                "IdentityMSALKeyring",
                 "IdentityBroker", "OAuthWire", "LoopbackHTTP", "SystemSupport", "GLibSupport", argumentParser,
                 httpTypes, logging,
             ]
@@ -137,7 +145,8 @@ let package = Package(
         .testTarget(
             name: "IdentityClientTests",
             dependencies: [
-                "IdentityClient", "IdentityMSALCaches", "IdentityResources", "IdentityTelemetry", "IdentityTesting",
+                "IdentityClient", "IdentityCapture", "IdentityMSALCaches", "IdentityResources", "IdentityTelemetry",
+                "IdentityTesting",
                 "IdentityTestSupport", "OAuthWire", "LoopbackHTTP", "SystemSupport", crypto, httpTypes, logging,
             ]
         ),

@@ -51,7 +51,7 @@ def registered(registry, kind):
     return values ^ set(re.findall(r"\.(\w+)", entries))
 
 
-WINGS = ("IdentityResources", "IdentityKeyring", "IdentityBroker", "IdentityMSALCaches", "IdentityMSALKeyring")
+WINGS = ("IdentityCapture", "IdentityResources", "IdentityKeyring", "IdentityBroker", "IdentityMSALCaches", "IdentityMSALKeyring")
 
 
 def doors(wing):

@@ -89,7 +89,7 @@ package struct EndpointClient: Sendable {
     let extraFields: [HTTPField]
     /// The client's credentials, if it has a secret.
     let credentials: ClientCredentials?
-    let capture: ExchangeCapture?
+    let observer: (any ExchangeObserver)?
     let telemetry: (any Telemetry)?
 
     package init(
@@ -97,14 +97,14 @@ package struct EndpointClient: Sendable {
         deadline: Duration = .seconds(30),
         extraFields: [HTTPField] = [],
         credentials: ClientCredentials? = nil,
-        capture: ExchangeCapture? = nil,
+        observer: (any ExchangeObserver)? = nil,
         telemetry: (any Telemetry)? = nil
     ) {
         self.transport = transport
         self.deadline = deadline
         self.extraFields = extraFields
         self.credentials = credentials
-        self.capture = capture
+        self.observer = observer
         self.telemetry = telemetry
     }
 
@@ -241,7 +241,7 @@ package struct EndpointClient: Sendable {
         _ outcome: Result<(HTTPResponse, body: [UInt8]), any Error>,
         _ context: RequestContext
     ) {
-        capture?.note(request, body: body, took: begin.duration(to: .now), outcome, context.correlationID)
+        observer?.note(request, body: body, took: begin.duration(to: .now), outcome, context.correlationID)
     }
 
     private func networkError(_ error: any Error, host: String, context: RequestContext) -> any Error {

@@ -15,7 +15,7 @@ struct AuthorizationCodeFlow: Sendable {
     func response(in redirect: String, to request: AuthorizationRequest) throws -> AuthorizationResponse? {
         let address = RedirectAddress(redirect)
         let isAwaited = request.isAnswered(byStates: address.states)
-        environment.configuration.capture?.note(redirect: address.items, isAwaited: isAwaited, context.correlationID)
+        environment.configuration.observer?.note(redirect: address.items, isAwaited: isAwaited, context.correlationID)
         guard isAwaited else { return nil }
         do {
             return try AuthorizationResponse.parse(query: address.items)

@@ -84,7 +84,7 @@ struct AuthorizationPreparation: Sendable {
         message.isInstanceAware = environment.clouds.areSeveral
         message.extra = try ExtraItems.checked(parameters.extraQueryItems)
         let address = try await address(for: message)
-        environment.configuration.capture?.note(authorization: address.url, context.correlationID)
+        environment.configuration.observer?.note(authorization: address.url, context.correlationID)
         return AuthorizationRequest(
             url: address.url,
             expiresOn: address.expiresOn,

@@ -105,7 +105,7 @@ struct InteractiveFlow: Sendable {
         do {
             let advice = "No browser could be opened. Show the person the address instead (onAuthorizationURL)."
             try await environment.open(request.url, elseSaying: advice, context)
-            environment.configuration.capture?.note("The browser was opened.", context.correlationID)
+            environment.configuration.observer?.note("The browser was opened.", error: nil, context.correlationID)
         } catch let error as AuthenticationError where hasAddress {
             if !Task.isCancelled { request.parameters.onProgress?(.browserUnavailable(message: error.message)) }
             context.logger.debug(

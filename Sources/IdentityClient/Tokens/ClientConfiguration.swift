@@ -101,8 +101,8 @@ public struct ClientConfiguration: Sendable {
     /// The logger; `nil` means the task's current logger.
     public var logger: Logger?
 
-    /// The record of the exchange for a support case, without secrets; `nil`, the default, for none.
-    public var capture: ExchangeCapture?
+    /// The observer of the exchange; `nil`, the default, for none. The product `IdentityCapture` sets it.
+    package var observer: (any ExchangeObserver)?
 
     /// The receiver of metrics and spans: what the package's traits ask for.
     package var telemetry: (any Telemetry)? = TelemetryBackend.current

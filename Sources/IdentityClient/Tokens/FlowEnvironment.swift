@@ -52,7 +52,7 @@ final class FlowEnvironment: Sendable {
             credentials: configuration.clientSecret.map {
                 ClientCredentials(clientID: configuration.clientID.rawValue, secret: $0)
             },
-            capture: configuration.capture,
+            observer: configuration.observer,
             telemetry: configuration.telemetry
         )
         let cache: any TokenCache =
@@ -91,7 +91,7 @@ final class FlowEnvironment: Sendable {
         let logger = configuration.logger
         return RequestContext(
             correlationID: correlationID,
-            logger: configuration.capture?.logger(beside: logger ?? Logger.current) ?? logger
+            logger: configuration.observer?.logger(beside: logger ?? Logger.current) ?? logger
         )
     }
 }
@@ -123,7 +123,7 @@ extension FlowEnvironment {
             correlationID: context.correlationID.uuidString.lowercased(),
             completion: Completion.of
         ) {
-            try await capturing(activity, context, work)
+            try await telling(activity, context, work)
         }
     }
 
@@ -132,27 +132,28 @@ extension FlowEnvironment {
         configuration.telemetry?.record(.refresh(.shared))
     }
 
-    private func capturing(
+    private func telling(
         _ activity: Activity,
         _ context: RequestContext,
         _ work: () async throws -> AuthenticationResult
     ) async throws -> AuthenticationResult {
-        guard let capture = configuration.capture else { return try await work() }
+        guard let observer = configuration.observer else { return try await work() }
         let kind = activity.rawValue
-        capture.note("The acquisition begins: \(kind).", context.correlationID)
+        observer.note("The acquisition begins: \(kind).", error: nil, context.correlationID)
         do {
             let result = try await work()
             let isStored = if case .persisted = result.persistence { true } else { false }
-            capture.note(
+            observer.note(
                 """
                 The acquisition succeeded: \(kind), source \(result.source.rawValue), \
                 \(isStored ? "stored" : "not stored yet"), \(result.declinedScopes.count) scopes not granted.
                 """,
+                error: nil,
                 context.correlationID
             )
             return result
         } catch {
-            capture.note("The acquisition failed: \(kind).", error: error, context.correlationID)
+            observer.note("The acquisition failed: \(kind).", error: error, context.correlationID)
             throw error
         }
     }

@@ -6,6 +6,7 @@ import IdentityTestSupport
 import OAuthWire
 import Testing
 
+@testable import IdentityCapture
 @testable import IdentityClient
 
 /// A secret that must not appear in descriptions, dumps, mirrors or errors.

@@ -4,6 +4,7 @@ import Logging
 import OAuthWire
 import Testing
 
+@testable import IdentityCapture
 @testable import IdentityClient
 
 @Suite struct ExchangeCaptureTests {

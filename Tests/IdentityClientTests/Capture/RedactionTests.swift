@@ -3,6 +3,7 @@
 import OAuthWire
 import Testing
 
+@testable import IdentityCapture
 @testable import IdentityClient
 
 /// Only what is known to be harmless is kept.

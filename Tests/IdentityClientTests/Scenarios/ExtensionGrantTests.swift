@@ -5,6 +5,7 @@ import IdentityTestSupport
 import IdentityTesting
 import Testing
 
+@testable import IdentityCapture
 @testable import IdentityClient
 
 /// A sign-in with a grant of the program's choice.

@@ -2,6 +2,7 @@
 
 import FoundationEssentials
 import HTTPTypes
+import IdentityCapture
 import IdentityClient
 import IdentityTestSupport
 import IdentityTesting

@@ -2,14 +2,15 @@
 
 package import FoundationEssentials
 package import HTTPTypes
-import Logging
+public import IdentityClient
+package import Logging
 package import OAuthWire
 import Synchronization
 import SystemSupport
 
 /// A record of a sign-in's requests, answers and decisions, without secrets, for a support case.
 ///
-/// Set it in ``ClientConfiguration/capture`` before the application object is created, repeat what fails, and write
+/// Set it as the configuration's `capture` before the application object is created, repeat what fails, and write
 /// ``json()`` into a file. Every value that is not known to be harmless is replaced by a placeholder; the same value
 /// becomes the same placeholder, so that a reader sees whether `state` or `nonce` came back. No token, code, password,
 /// username or e-mail address is kept. The provider's addresses (with the tenant), the client identifier, the requested
@@ -77,7 +78,7 @@ public final class ExchangeCapture: Sendable {
     }
 }
 
-extension ExchangeCapture {
+extension ExchangeCapture: ExchangeObserver {
     /// Notes a request with its answer, or the error in place of one.
     package func note(
         _ request: HTTPRequest,
@@ -109,7 +110,7 @@ extension ExchangeCapture {
     }
 
     /// Notes the address that the person's browser is sent to.
-    func note(authorization url: URL, _ correlationID: UUID) {
+    package func note(authorization url: URL, _ correlationID: UUID) {
         append("authorization", correlationID) { redaction in
             [("url", .string(redaction.address(url.absoluteString, isOurs: true)))]
         }
@@ -118,7 +119,7 @@ extension ExchangeCapture {
     /// Notes the answer that came through the browser.
     ///
     /// - Parameter isAwaited: Whether it answers the pending sign-in, by its `state`.
-    func note(redirect items: [(String, String)], isAwaited: Bool, _ correlationID: UUID) {
+    package func note(redirect items: [(String, String)], isAwaited: Bool, _ correlationID: UUID) {
         append("redirect", correlationID) { redaction in
             [("parameters", redaction.items(items, isOurs: false)), ("isAwaited", .bool(isAwaited))]
         }
@@ -175,7 +176,7 @@ extension ExchangeCapture {
 
 extension ExchangeCapture {
     /// Returns a logger that also notes what the library decides.
-    func logger(beside logger: Logger) -> Logger {
+    package func logger(beside logger: Logger) -> Logger {
         Logger(label: logger.label) { _ in MultiplexLogHandler([logger.handler, CaptureLogHandler(capture: self)]) }
     }
 }
@@ -197,6 +198,14 @@ private struct CaptureLogHandler: LogHandler {
             code: event.metadata?["identity.error"].map { "\($0)" },
             correlationID: metadata["identity.correlation_id"].map { "\($0)" }
         )
+    }
+}
+
+extension ClientConfiguration {
+    /// The record of the exchange for a support case, without secrets; `nil`, the default, for none.
+    public var capture: ExchangeCapture? {
+        get { observer as? ExchangeCapture }
+        set { observer = newValue }
     }
 }
 
