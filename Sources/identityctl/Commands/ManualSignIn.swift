@@ -46,6 +46,7 @@ struct ManualSignIn {
         _ correlationID: UUID?,
         finish: (String) async throws -> AuthenticationResult
     ) async throws -> AuthenticationResult {
+        try await Suspension.begin()
         let terminal = QuietTerminal(0)
         defer { terminal?.restore() }
         let lines = LineReader(terminal: terminal)

@@ -15,11 +15,12 @@ final class LineReader: Sendable {
     private let suspension: Suspension?
     private let pending = Mutex((typed: [UInt8]()[...], line: TypedLine()))
 
-    /// - Parameter terminal: The terminal that stays quiet while the reader waits for a line.
+    /// - Parameter terminal: The terminal that is quiet from now on, after ``Suspension/begin()``.
     init(descriptor: Int32 = 0, terminal: QuietTerminal? = nil, missing: String = "No address was pasted") {
         self.descriptor = descriptor
         self.missing = missing
         suspension = terminal.map(Suspension.init)
+        terminal?.makeQuiet()
     }
 
     /// Returns the next line, without its end.

@@ -99,8 +99,11 @@ final class PassPhrasePrompt: Sendable {
         guard tcgetpgrp(terminal) == getpgrp() else {
             throw NoPersonToAsk(reason: "this program is in the background")
         }
-        // Quiet first, so that no answer to the question is shown, however fast it comes.
+        if !isShown { try await Suspension.begin() }
         let quiet = isShown ? nil : QuietTerminal(terminal)
+        // Quiet first, so that no answer to the question is shown, however fast it comes.
+        let missing = isShown ? "No answer was typed" : "No pass phrase was typed"
+        let lines = LineReader(descriptor: terminal, terminal: quiet, missing: missing)
         // What was typed before the question is no answer to it.
         if isShown { tcflush(terminal, TCIFLUSH) }
         write("\(text.printable): ", terminal)
@@ -108,8 +111,6 @@ final class PassPhrasePrompt: Sendable {
             quiet?.restore()
             write("\n", terminal)
         }
-        let missing = isShown ? "No answer was typed" : "No pass phrase was typed"
-        let lines = LineReader(descriptor: terminal, terminal: quiet, missing: missing)
         return try await lines.next(until: .now + patience)
     }
 

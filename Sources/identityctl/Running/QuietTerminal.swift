@@ -3,6 +3,7 @@
 import Dispatch
 import Glibc
 import Synchronization
+import SystemSupport
 
 /// A terminal that hands over typed text at once, without showing it.
 ///
@@ -21,10 +22,9 @@ struct QuietTerminal: Sendable {
         usual = current
         current.c_lflag &= ~Self.echo
         quiet = current
-        set(quiet)
     }
 
-    /// Makes the terminal quiet again. A shell that stops and continues the program sets the shell's own mode.
+    /// Makes the terminal quiet, also again: a shell that stops and continues the program sets the shell's own mode.
     func makeQuiet() {
         var current = termios()
         guard unsafe tcgetattr(descriptor, &current) == 0, current.c_lflag & Self.echo != 0 else { return }
@@ -95,10 +95,16 @@ final class Suspension: Sendable {
     /// One for the whole process: libdispatch installs its handler of a signal once, and no later source would get it
     /// back after it was replaced.
     private static let source = Mutex(watch())
+    private static let begun = Promise<Void>()
+
+    /// Returns when the handler is in place. Before that, Ctrl-Z would stop the program with a quiet terminal.
+    static func begin() async throws {
+        source.withLock { _ = $0 }
+        try await begun.value()
+    }
 
     init(of terminal: QuietTerminal) {
         Self.terminal.withLock { $0 = terminal }
-        Self.source.withLock { _ = $0 }
     }
 
     deinit {
@@ -111,7 +117,10 @@ final class Suspension: Sendable {
     }
 
     private static func watch() -> (any DispatchSourceSignal)? {
-        guard !Signals.isIgnored(SIGTSTP) else { return nil }
+        guard !Signals.isIgnored(SIGTSTP) else {
+            begun.finish(.success(()))
+            return nil
+        }
         let source = DispatchSource.makeSignalSource(
             signal: SIGTSTP,
             queue: DispatchQueue(label: "identityctl.suspension")
@@ -122,6 +131,7 @@ final class Suspension: Sendable {
                 _ = raise(SIGSTOP)
             }
         }
+        source.setRegistrationHandler { begun.finish(.success(())) }
         source.resume()
         return source
     }
