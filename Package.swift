@@ -26,6 +26,7 @@ let package = Package(
         .library(name: "IdentityMSALKeyring", targets: ["IdentityMSALKeyring"]),
         .library(name: "IdentityBroker", targets: ["IdentityBroker"]),
         .library(name: "IdentityTesting", targets: ["IdentityTesting"]),
+        .library(name: "IdentityCacheTesting", targets: ["IdentityCacheTesting"]),
         .library(name: "IdentityWebView", targets: ["IdentityWebView"]),
         .executable(name: "identityctl", targets: ["identityctl"]),
     ],
@@ -117,6 +118,11 @@ let package = Package(
                 "IdentityClient", "OAuthWire", "LoopbackHTTP", "SystemSupport", crypto, cryptoExtras, httpTypes,
             ]
         ),
+        // Checks a token cache, also from many processes.
+        .target(
+            name: "IdentityCacheTesting",
+            dependencies: ["IdentityTesting", "IdentityClient", "LoopbackHTTP", "SystemSupport", httpTypes]
+        ),
         .executableTarget(
             name: "identityctl",
             dependencies: [
@@ -146,7 +152,7 @@ let package = Package(
             name: "IdentityClientTests",
             dependencies: [
                 "IdentityClient", "IdentityCapture", "IdentityMSALCaches", "IdentityResources", "IdentityTelemetry",
-                "IdentityTesting",
+                "IdentityCacheTesting", "IdentityTesting",
                 "IdentityTestSupport", "OAuthWire", "LoopbackHTTP", "SystemSupport", crypto, httpTypes, logging,
             ]
         ),
@@ -160,7 +166,8 @@ let package = Package(
         .testTarget(
             name: "IdentityTestingTests",
             dependencies: [
-                "IdentityTesting", "IdentityClient", "IdentityTestSupport", "OAuthWire", "LoopbackHTTP", httpTypes,
+                "IdentityCacheTesting", "IdentityTesting", "IdentityClient", "IdentityTestSupport", "OAuthWire",
+                "LoopbackHTTP", httpTypes,
             ]
         ),
         .testTarget(
@@ -175,7 +182,8 @@ let package = Package(
         .testTarget(
             name: "IdentityKeyringTests",
             dependencies: [
-                "IdentityKeyring", "IdentityMSALCaches", "IdentityMSALKeyring", "IdentityClient", "IdentityTesting",
+                "IdentityKeyring", "IdentityMSALCaches", "IdentityMSALKeyring", "IdentityClient",
+                "IdentityCacheTesting", "IdentityTesting",
                 "GLibSupport", "SystemSupport", logging,
             ]
         ),
@@ -185,12 +193,16 @@ let package = Package(
         ),
         .testTarget(
             name: "EndToEndTests",
-            dependencies: ["IdentityClient", "IdentityTesting", "IdentityTestSupport", "refresh-worker", httpTypes]
+            dependencies: [
+                "IdentityClient", "IdentityCacheTesting", "IdentityTesting", "IdentityTestSupport", "refresh-worker",
+                httpTypes,
+            ]
         ),
         .testTarget(
             name: "MultiProcessTests",
             dependencies: [
-                "IdentityClient", "IdentityKeyring", "IdentityMSALCaches", "IdentityMSALKeyring", "IdentityTesting",
+                "IdentityClient", "IdentityKeyring", "IdentityMSALCaches", "IdentityMSALKeyring",
+                "IdentityCacheTesting", "IdentityTesting",
                 "IdentityTestSupport", "OAuthWire", "SystemSupport", "refresh-worker",
             ]
         ),
@@ -204,7 +216,8 @@ let package = Package(
         .executableTarget(
             name: "refresh-worker",
             dependencies: [
-                "IdentityClient", "IdentityKeyring", "IdentityMSALCaches", "IdentityMSALKeyring", "IdentityTesting",
+                "IdentityClient", "IdentityKeyring", "IdentityMSALCaches", "IdentityMSALKeyring",
+                "IdentityCacheTesting", "IdentityTesting",
             ],
             path: "Tests/Support/RefreshWorker"
         ),

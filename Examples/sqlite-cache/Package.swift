@@ -4,7 +4,7 @@
 import PackageDescription
 
 let identityClient = Target.Dependency.product(name: "IdentityClient", package: "swift-identity-client")
-let identityTesting = Target.Dependency.product(name: "IdentityTesting", package: "swift-identity-client")
+let identityCacheTesting = Target.Dependency.product(name: "IdentityCacheTesting", package: "swift-identity-client")
 
 let package = Package(
     name: "sqlite-cache",
@@ -26,13 +26,13 @@ let package = Package(
         // The worker program of the test with many processes.
         .executableTarget(
             name: "sqlite-cache-worker",
-            dependencies: ["SQLiteTokenCache", identityTesting],
+            dependencies: ["SQLiteTokenCache", identityCacheTesting],
             path: "Sources/cache-worker"
         ),
         .testTarget(
             name: "SQLiteTokenCacheTests",
             dependencies: [
-                "SQLiteTokenCache", "sqlite-cache-worker", identityClient, identityTesting,
+                "SQLiteTokenCache", "sqlite-cache-worker", identityClient, identityCacheTesting,
                 .product(name: "GRDB", package: "GRDB.swift"),
             ]
         ),

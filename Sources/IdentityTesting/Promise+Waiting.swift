@@ -1,11 +1,11 @@
 // Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
 
 import IdentityClient
-import SystemSupport
+package import SystemSupport
 
 extension Promise {
     /// Returns the outcome, or throws ``WaitTimedOut`` after `timeout` of real time. You can wait again after that.
-    func value(within timeout: Duration, for what: String) async throws -> Value {
+    package func value(within timeout: Duration, for what: String) async throws -> Value {
         do {
             return try await withDeadline(timeout) { try await self.value() }
         } catch is DeadlineExceeded {
@@ -15,7 +15,7 @@ extension Promise {
 }
 
 extension Promise where Value == Void {
-    func fulfil() { finish(.success(())) }
+    package func fulfil() { finish(.success(())) }
 }
 
 /// An event that a test waited for and that did not happen in time.

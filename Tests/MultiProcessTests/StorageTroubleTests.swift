@@ -2,6 +2,7 @@
 
 import Foundation
 import Glibc
+import IdentityCacheTesting
 import IdentityTestSupport
 import IdentityTesting
 import Testing

@@ -2,6 +2,7 @@
 
 import FoundationEssentials
 import Glibc
+import IdentityCacheTesting
 import IdentityClient
 import IdentityTestSupport
 import IdentityTesting

@@ -2,6 +2,7 @@
 
 import FoundationEssentials
 import Glibc
+import IdentityCacheTesting
 import IdentityTestSupport
 import IdentityTesting
 import SystemSupport

@@ -1,6 +1,6 @@
 // Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
 
-import IdentityTesting
+import IdentityCacheTesting
 import SQLiteTokenCache
 
 /// A process with which the tests share a database.

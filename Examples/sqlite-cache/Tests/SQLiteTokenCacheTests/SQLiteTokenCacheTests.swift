@@ -3,8 +3,8 @@
 import Foundation
 import GRDB
 import Glibc
+import IdentityCacheTesting
 import IdentityClient
-import IdentityTesting
 import SQLiteTokenCache
 import Testing
 

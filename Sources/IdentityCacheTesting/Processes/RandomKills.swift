@@ -1,6 +1,7 @@
 // Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
 
 import Glibc
+import IdentityTesting
 
 /// The result of killing processes at random points.
 package struct RandomKills: Sendable {

@@ -171,26 +171,12 @@ package final class WorkerProcess: Sendable {
 
     private static func spawn(_ command: [String], orders: String, link: Int32) throws -> pid_t {
         guard let path = command.first else { throw Failed(description: "no command for the workers was given") }
-        var actions = unsafe posix_spawn_file_actions_t()
-        unsafe posix_spawn_file_actions_init(&actions)
-        defer { unsafe posix_spawn_file_actions_destroy(&actions) }
-        for standard in [Int32(0), 1] { unsafe posix_spawn_file_actions_adddup2(&actions, link, standard) }
-        var words = unsafe command.map { unsafe strdup($0) }
-        unsafe words.append(nil)
-        var variables = unsafe [strdup("\(WorkerOrders.variable)=\(orders)")]
-        var next = unsafe environ
-        while let variable = unsafe next.pointee {
-            unsafe variables.append(strdup(variable))
-            unsafe next += 1
+        var start = ProcessStart()
+        for standard in [Int32(0), 1] { start.duplicate(link, to: standard) }
+        let variables = [CText("\(WorkerOrders.variable)=\(orders)")] + CText.environment
+        switch start.start(CText(path), command.map { CText($0) }, variables) {
+        case .success(let started): return started
+        case .failure(let failure): throw Failed(description: "\(path) could not be started: \(failure.text)")
         }
-        unsafe variables.append(nil)
-        defer {
-            unsafe words.forEach { unsafe free($0) }
-            unsafe variables.forEach { unsafe free($0) }
-        }
-        var started: pid_t = 0
-        let number = unsafe posix_spawn(&started, path, &actions, nil, words, variables)
-        guard number == 0 else { throw Failed(description: "\(path) could not be started: error \(number)") }
-        return started
     }
 }

@@ -2,6 +2,7 @@
 
 import Glibc
 import IdentityClient
+import IdentityTesting
 
 /// The checks of the promises that several processes on one storage rely on.
 struct ProcessProof: Sendable {

@@ -2,6 +2,7 @@
 
 import FoundationEssentials
 package import IdentityClient
+package import IdentityTesting
 
 /// A cache shared by many processes, and a loopback provider that treats a refresh token used twice as stolen.
 package struct SharedCacheSetup: Sendable {

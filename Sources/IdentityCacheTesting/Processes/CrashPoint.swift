@@ -3,6 +3,7 @@
 import Glibc
 import HTTPTypes
 import IdentityClient
+import IdentityTesting
 import Synchronization
 import SystemSupport
 
