@@ -46,10 +46,9 @@ struct ManualSignIn {
         _ correlationID: UUID?,
         finish: (String) async throws -> AuthenticationResult
     ) async throws -> AuthenticationResult {
-        try await Suspension.begin()
         let terminal = QuietTerminal(0)
         defer { terminal?.restore() }
-        let lines = LineReader(terminal: terminal)
+        let lines = try await LineReader(terminal: terminal)
         for attempt in 1...attempts {
             console.line(terminal == nil ? "Address:" : "Address (it is not shown; Return ends it):")
             let line = try await lines.next(until: deadline)

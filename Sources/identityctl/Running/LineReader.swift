@@ -15,11 +15,16 @@ final class LineReader: Sendable {
     private let suspension: Suspension?
     private let pending = Mutex((typed: [UInt8]()[...], line: TypedLine()))
 
-    /// - Parameter terminal: The terminal that is quiet from now on, after ``Suspension/begin()``.
-    init(descriptor: Int32 = 0, terminal: QuietTerminal? = nil, missing: String = "No address was pasted") {
+    /// - Parameter terminal: The terminal that is quiet from now on.
+    /// - Throws: `CancellationError`.
+    init(
+        descriptor: Int32 = 0,
+        terminal: QuietTerminal? = nil,
+        missing: String = "No address was pasted"
+    ) async throws {
         self.descriptor = descriptor
         self.missing = missing
-        suspension = terminal.map(Suspension.init)
+        suspension = if let terminal { try await Suspension(of: terminal) } else { nil }
         terminal?.makeQuiet()
     }
 

@@ -99,11 +99,10 @@ final class PassPhrasePrompt: Sendable {
         guard tcgetpgrp(terminal) == getpgrp() else {
             throw NoPersonToAsk(reason: "this program is in the background")
         }
-        if !isShown { try await Suspension.begin() }
         let quiet = isShown ? nil : QuietTerminal(terminal)
         // Quiet first, so that no answer to the question is shown, however fast it comes.
         let missing = isShown ? "No answer was typed" : "No pass phrase was typed"
-        let lines = LineReader(descriptor: terminal, terminal: quiet, missing: missing)
+        let lines = try await LineReader(descriptor: terminal, terminal: quiet, missing: missing)
         // What was typed before the question is no answer to it.
         if isShown { tcflush(terminal, TCIFLUSH) }
         write("\(text.printable): ", terminal)

@@ -97,13 +97,10 @@ final class Suspension: Sendable {
     private static let source = Mutex(watch())
     private static let begun = Promise<Void>()
 
-    /// Returns when the handler is in place. Before that, Ctrl-Z would stop the program with a quiet terminal.
-    static func begin() async throws {
-        source.withLock { _ = $0 }
-        try await begun.value()
-    }
-
-    init(of terminal: QuietTerminal) {
+    /// Returns when the handler is in place, and only then the terminal may become quiet: Ctrl-Z would leave it so.
+    init(of terminal: QuietTerminal) async throws {
+        Self.source.withLock { _ = $0 }
+        try await Self.begun.value()
         Self.terminal.withLock { $0 = terminal }
     }
 
