@@ -1,23 +1,33 @@
 // Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
 
-import Synchronization
+public import Synchronization
 
 /// One outcome for many waiting tasks. A cancelled waiter stops waiting; the others and the work go on.
+///
+/// It is inlinable, because otherwise each wait of another module looks for generic types at run time.
+@usableFromInline
 package final class Promise<Value: Sendable>: Sendable {
-    private struct State {
-        var outcome: Result<Value, any Error>?
-        var waiters: [UInt64: CheckedContinuation<Value, any Error>] = [:]
-        var cancelled: Set<UInt64> = []
-        var nextID: UInt64 = 0
+    @usableFromInline
+    struct State {
+        @usableFromInline var outcome: Result<Value, any Error>?
+        @usableFromInline var waiters: [UInt64: CheckedContinuation<Value, any Error>] = [:]
+        @usableFromInline var cancelled: Set<UInt64> = []
+        @usableFromInline var nextID: UInt64 = 0
+
+        @inlinable init() {}
     }
 
-    private let state = Mutex(State())
+    @usableFromInline let state: Mutex<State>
 
-    package init() {}
+    @inlinable
+    package init() {
+        state = Mutex(State())
+    }
 
     /// The outcome, as soon as there is one.
     ///
     /// - Throws: The error of the work, or `CancellationError` if the waiting task was cancelled.
+    @inlinable
     package func value() async throws -> Value {
         let id = state.withLock { state in
             state.nextID += 1
@@ -43,12 +53,14 @@ package final class Promise<Value: Sendable>: Sendable {
     }
 
     /// Ends all waits with the outcome of `work`.
+    @inlinable
     package func finish(by work: () async throws -> Value) async {
         do { finish(.success(try await work())) } catch { finish(.failure(error)) }
     }
 
     /// Ends all waits. Only the first outcome counts.
     /// - Returns: Whether this was the first.
+    @inlinable
     @discardableResult
     package func finish(_ outcome: Result<Value, any Error>) -> Bool {
         let waiters = state.withLock { state -> [CheckedContinuation<Value, any Error>]? in
@@ -65,6 +77,7 @@ package final class Promise<Value: Sendable>: Sendable {
 /// Runs `work` to its end in a separate task. A cancelled caller stops waiting, and the work goes on.
 ///
 /// - Throws: The error of `work`, or `CancellationError`.
+@inlinable
 package func regardlessOfCancellation<Value: Sendable>(
     _ work: @escaping @Sendable () async throws -> Value
 ) async throws -> Value {
@@ -77,6 +90,7 @@ package func regardlessOfCancellation<Value: Sendable>(
 ///
 /// The caller resumes at the deadline and on cancellation, even if `work` ignores its own cancellation.
 /// - Throws: The error of `work`, `CancellationError`, or `DeadlineExceeded`.
+@inlinable
 package func withDeadline<Value: Sendable>(
     _ duration: Duration,
     _ work: @escaping @Sendable () async throws -> Value
@@ -96,8 +110,9 @@ package func withDeadline<Value: Sendable>(
 }
 
 /// The time was up.
+@usableFromInline
 package struct DeadlineExceeded: Error {
-    package init() {}
+    @inlinable package init() {}
 }
 
 extension Error {

@@ -7,6 +7,7 @@ import Synchronization
 ///
 /// The queues are serial, because serial queues have their own threads. A concurrent queue shares the threads of the
 /// cooperative pool: one hanging call for each processor would stop every task of the program.
+@usableFromInline
 package final class QueueExecutor: Sendable {
     private let queues: [DispatchQueue]
     /// The number of pieces of work on each queue, running or waiting.
@@ -21,6 +22,7 @@ package final class QueueExecutor: Sendable {
     }
 
     /// Runs `work` on a queue and waits for it. Cancellation does not interrupt running `work`.
+    @inlinable
     package func run<Value: Sendable>(_ work: @escaping @Sendable () throws -> Value) async throws -> Value {
         try await withCheckedThrowingContinuation { continuation in
             enqueue { continuation.resume(with: Result(catching: work)) }
@@ -31,6 +33,7 @@ package final class QueueExecutor: Sendable {
     /// dropped.
     ///
     /// - Throws: The error of `work`, or `CancellationError`.
+    @inlinable
     package func runUnlessCancelled<Value: Sendable>(_ work: @escaping @Sendable () throws -> Value) async throws
         -> Value
     {
@@ -45,7 +48,8 @@ package final class QueueExecutor: Sendable {
     }
 
     /// Uses the queue with the least work, so that a queue with a hanging call is avoided.
-    private func enqueue(_ work: @escaping @Sendable () -> Void) {
+    @usableFromInline
+    func enqueue(_ work: @escaping @Sendable () -> Void) {
         let index = loads.withLock { loads in
             let index = loads.indices.min { loads[$0] < loads[$1] } ?? 0
             loads[index] += 1

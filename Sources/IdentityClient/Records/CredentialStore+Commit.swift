@@ -25,7 +25,8 @@ extension CredentialStore {
         var writes = PendingWrites(write, hadRecord: earlier?.writes.hadRecord ?? isKnown, at: now)
         let snapshot: CredentialSnapshot?
         do {
-            snapshot = try await update(id, replacesDamaged: write.isSignIn) { current in
+            // A refresh reads the record under its lease before it asks for the tokens.
+            snapshot = try await update(id, replacesDamaged: write.isSignIn, wasJustRead: !write.isSignIn) { current in
                 writes.meets(current)
                 let isToFollow = earlier != nil && isSignedIn(key, since: signOuts)
                 let all = isToFollow ? earlier?.writes.followed(by: writes) ?? writes : writes

@@ -97,18 +97,23 @@ package final class CredentialStore: Sendable {
     ///
     /// - Returns: The stored credentials, or `nil` if `change` removed them or there are none.
     ///
-    /// - Parameter replacesDamaged: Whether a damaged record is overwritten, as it is by a new sign-in.
+    /// - Parameters:
+    ///   - replacesDamaged: Whether a damaged record is overwritten, as it is by a new sign-in.
+    ///   - wasJustRead: Whether the first attempt takes the record in memory for the stored one, which saves a lookup.
     /// - Throws: `.cacheNewerVersion` if a newer version of the library wrote the record, and `change` neither removes it
     ///   nor replaces a refresh token that was redeemed.
     package func update(
         _ id: RecordID,
         replacesDamaged: Bool = false,
+        wasJustRead: Bool = false,
         _ change: (AccountCredentials?) throws -> AccountCredentials?
     ) async throws -> CredentialSnapshot? {
         let key = key(for: id)
-        for _ in 0..<Self.maximumAttempts {
-            let record = try await wrapping { try await cache.record(for: key) }
+        for attempt in 0..<Self.maximumAttempts {
             let known = state.withLock { $0.entries[id]?.snapshot }
+            // If the cache has another record by now, it refuses the replacement.
+            let isGuess = wasJustRead && attempt == 0 && known?.record != nil
+            let record = isGuess ? known?.record : try await wrapping { try await cache.record(for: key) }
             let current =
                 if let record, let known, known.record == record {
                     known.credentials
@@ -116,7 +121,10 @@ package final class CredentialStore: Sendable {
                     try await decodeForUpdate(record, key: key, replacesDamaged: replacesDamaged)
                 }
             let next = try change(current)
-            if next == current { return next.map { CredentialSnapshot(key: key, record: record, credentials: $0) } }
+            if next == current {
+                if isGuess { continue }
+                return next.map { CredentialSnapshot(key: key, record: record, credentials: $0) }
+            }
             let new = try next?.replacing(current, in: record)
             guard try await wrapping({ try await cache.replace(record, with: new?.record, for: key) }) else {
                 await Task.yield()
