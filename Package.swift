@@ -250,7 +250,7 @@ if Context.environment["IDENTITY_FUZZ"] != nil {
             dependencies: ["IdentityClient", "IdentityMSALCaches", "OAuthWire", "LoopbackHTTP", httpTypes, logging],
             path: "Tests/FuzzingTests",
             exclude: ["Corpus", "CorpusTests.swift"],
-            swiftSettings: [.unsafeFlags(["-parse-as-library"])]
+            swiftSettings: [.enableExperimentalFeature("Extern")]
         )
     )
 }

@@ -1,6 +1,7 @@
 // Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
 
 import FoundationEssentials
+import Glibc
 
 private let subject: Subject = {
     let name = ProcessInfo.processInfo.environment["FUZZ_SUBJECT"] ?? ""
@@ -10,9 +11,24 @@ private let subject: Subject = {
     return subject
 }()
 
-/// The function that libFuzzer calls with each input. Only Scripts/fuzz builds it.
-@_cdecl("LLVMFuzzerTestOneInput")
-public func testOneInput(_ bytes: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
-    unsafe subject.read(Array(UnsafeBufferPointer(start: bytes, count: count)))
-    return 0
+/// libFuzzer, which takes the options of the command line. Only Scripts/fuzz links it.
+@_extern(c, "LLVMFuzzerRunDriver")
+private func runDriver(
+    _ count: UnsafeMutablePointer<CInt>,
+    _ arguments: UnsafeMutablePointer<UnsafeMutablePointer<UnsafeMutablePointer<CChar>?>>,
+    _ read: @convention(c) (UnsafePointer<UInt8>?, Int) -> CInt
+) -> CInt
+
+@main
+private enum LibFuzzer {
+    static func main() {
+        var count = CommandLine.argc
+        var arguments = unsafe CommandLine.unsafeArgv
+        exit(
+            unsafe runDriver(&count, &arguments) { bytes, count in
+                unsafe subject.read(Array(UnsafeBufferPointer(start: bytes, count: count)))
+                return 0
+            }
+        )
+    }
 }
