@@ -104,7 +104,7 @@ extension AuthenticationError {
 
     static func largeBrokerAnswer(_ correlationID: UUID) -> AuthenticationError {
         AuthenticationError(
-            .responseTooLarge,
+            .malformedResponse,
             "The identity broker's answer is larger than 1 MiB. Update the broker, or sign in without it.",
             correlationID: correlationID
         )

@@ -21,7 +21,7 @@ struct BrokerReply: Sendable {
 
     /// Reads an answer.
     ///
-    /// - Throws: `.malformedResponse` if it is no JSON object, `.responseTooLarge`.
+    /// - Throws: `.malformedResponse` if it is no JSON object, or too large.
     init(_ text: String, correlationID: UUID) throws {
         guard text.utf8.count <= Self.maximumSize else { throw AuthenticationError.largeBrokerAnswer(correlationID) }
         do {

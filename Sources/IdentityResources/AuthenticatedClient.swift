@@ -54,7 +54,7 @@ public final class AuthenticatedClient: Sendable {
     ///   - timeout: The most that one call may take in all, the waits that a server asks for included. For transfers
     ///     it bounds these waits alone. One minute unless given.
     ///   - maximumResponseBytes: The largest body that is given back in memory; 16 MiB unless given, and above it
-    ///     `.responseTooLarge`.
+    ///     `.malformedResponse`.
     ///   - scheme: How requests show the token. With `.pop`, each one is signed, and signed once more with the API's nonce
     ///     if the API demands one. `.bearer` unless given.
     public convenience init(
@@ -118,7 +118,7 @@ public final class AuthenticatedClient: Sendable {
     /// - Throws: `AuthenticationError.interactionRequired` when a person is needed, with the `claims` to pass on if the
     ///   resource made a claims challenge, and with its `challenge` if it demands more scopes or another authentication:
     ///   `.insufficientScope`, `.insufficientUserAuthentication`; every other error of `acquireTokenSilently(_:)`; `.network` when no answer
-    ///   came, or not in time; `.unexpectedRedirect` when a redirect is not followed; `.responseTooLarge`;
+    ///   came, or not in time; `.malformedResponse` when a redirect is not followed, and above the limit;
     ///   `.fileUnavailable` when a file of the body cannot be read; `CancellationError`.
     public func send(
         _ request: HTTPRequest,
@@ -156,13 +156,13 @@ extension HTTPRequest {
 extension HTTPExchange {
     /// Returns the rest of the body.
     ///
-    /// - Throws: `.responseTooLarge` above `limit`.
+    /// - Throws: `.malformedResponse` above `limit`.
     package func wholeBody(atMost limit: Int) async throws -> [UInt8] {
         var body: [UInt8] = []
         while let piece = try await next() {
             guard piece.count <= limit - body.count else {
                 throw AuthenticationError(
-                    .responseTooLarge,
+                    .malformedResponse,
                     "The resource answered with more than \(limit) bytes, which is refused. Download it instead."
                 )
             }

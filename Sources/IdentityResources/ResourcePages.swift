@@ -17,13 +17,13 @@ extension AuthenticatedClient {
     ///     people += try page.values(of: Person.self)
     /// }
     /// ```
-    /// The loop throws ``UnexpectedResponse`` for an answer outside 200 to 299, `.unexpectedRedirect` for a next link
+    /// The loop throws ``UnexpectedResponse`` for an answer outside 200 to 299, `.malformedResponse` for a next link
     /// that is not followed, `.malformedResponse` for a page that is not JSON, and the errors of ``send(_:body:)``. It
     /// returns every page that it fetched before that, including the page with the refused link.
     /// - Parameters:
     ///   - url: The address of the first page.
     ///   - limit: The most pages; 10,000 unless given. If the last of these pages has a next link, the loop returns
-    ///     this page, and then throws `.unexpectedRedirect`.
+    ///     this page, and then throws `.malformedResponse`.
     /// - SeeAlso: [OData JSON Format 4.01 §4.6.5](https://docs.oasis-open.org/odata/odata-json-format/v4.01/odata-json-format-v4.01.html#sec_ControlInformationnextLinkodatanextLink)
     public func pages(from url: URL, limit: Int = 10_000) -> ResourcePages {
         pages(from: .json(url), limit: limit)
@@ -67,7 +67,7 @@ public struct ResourcePages: AsyncSequence, Sendable {
         /// Fetches the next page; returns `nil` after the last page and after an error.
         ///
         /// - Throws: The errors of ``AuthenticatedClient/send(_:body:)``; ``UnexpectedResponse`` for an answer outside
-        ///   200 to 299, `.unexpectedRedirect` for a next link that is not followed, `.malformedResponse` for a page
+        ///   200 to 299, `.malformedResponse` for a next link that is not followed, and for a page
         ///   that is not JSON.
         public mutating func next() async throws -> ResourcePage? {
             guard let step = next else { return nil }
@@ -95,7 +95,7 @@ public struct ResourcePages: AsyncSequence, Sendable {
         }
 
         private func refusal(_ why: String) -> AuthenticationError {
-            AuthenticationError(.unexpectedRedirect, "No further page of the collection is read, because \(why).")
+            AuthenticationError(.malformedResponse, "No further page of the collection is read, because \(why).")
         }
     }
 }

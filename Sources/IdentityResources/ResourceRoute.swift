@@ -63,7 +63,7 @@ struct ResourceRoute: Sendable {
     /// Returns the route after `response`, or `nil` if that is not a redirect to follow. Only redirects of `GET` and
     /// `HEAD` with a `Location` are followed.
     ///
-    /// - Throws: `.unexpectedRedirect` when the redirect leads from https to http or to an address that is not
+    /// - Throws: `.malformedResponse` when the redirect leads from https to http or to an address that is not
     ///   acceptable, or when there are too many redirects.
     /// - SeeAlso: [RFC 9110 §15.4](https://www.rfc-editor.org/rfc/rfc9110#section-15.4)
     func following(_ response: HTTPResponse) throws -> ResourceRoute? {
@@ -90,7 +90,7 @@ struct ResourceRoute: Sendable {
     }
 
     private func refusal(_ message: String) -> AuthenticationError {
-        AuthenticationError(.unexpectedRedirect, message)
+        AuthenticationError(.malformedResponse, message)
     }
 }
 

@@ -47,14 +47,14 @@ extension EndToEnd {
         @Test(arguments: Provider.Name.allCases)
         func anotherIssuersAnswerIsNotRedeemed(name: Provider.Name) async throws {
             let program = try Program(at: Provider(name), with: .form, mode: "tamper-iss")
-            #expect(try await program.signInError().code == .issuerMismatch)
+            #expect(try await program.signInError().code == .invalidResponse)
             #expect(program.wire.tokenRequests.isEmpty)
             #expect(try await program.app.allAccounts().isEmpty)
         }
 
         @Test func aMissingIssuerIsRefusedWhereItWasAnnounced() async throws {
             let program = try Program(at: Provider(.djangoOAuthToolkit), with: .form, mode: "drop-iss")
-            #expect(try await program.signInError().code == .issuerMismatch)
+            #expect(try await program.signInError().code == .invalidResponse)
             #expect(program.wire.tokenRequests.isEmpty)
         }
 

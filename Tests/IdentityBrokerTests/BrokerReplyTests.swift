@@ -37,7 +37,7 @@ import Testing
 
     @Test(
         arguments: [
-            (BrokerFixtures.refusal201, AuthenticationError.Code.basicAction),
+            (BrokerFixtures.refusal201, AuthenticationError.Code.loginRequired),
             (BrokerFixtures.refusal252, .consentRequired),
             (BrokerFixtures.refusalHimmelblau, .signInExpired),
             (BrokerFixtures.failure(status: 2), .interactionRequired),
@@ -110,7 +110,7 @@ import Testing
     @Test func refusesAnAnswerWithoutEnd() throws {
         let text = #"{"a":"\#(String(repeating: "a", count: 1 << 20))"}"#
         let error = #expect(throws: AuthenticationError.self) { try BrokerFixtures.reply(text) }
-        #expect(error?.code == .responseTooLarge)
+        #expect(error?.code == .malformedResponse)
     }
 
     @Test(

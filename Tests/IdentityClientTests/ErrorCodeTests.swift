@@ -17,7 +17,7 @@ import Testing
 
     @Test func asksForAnotherSignInAfterTheWrongAccountAndReportsTheWrongAnswer() {
         #expect(AuthenticationError.Code.interactionRequired ~= .accountMismatch)
-        #expect(AuthenticationError.Code.invalidResponse ~= .subjectMismatch)
+        #expect(AuthenticationError.Code.invalidResponse ~= .invalidResponse)
     }
 
     @Test func catchesByPattern() {

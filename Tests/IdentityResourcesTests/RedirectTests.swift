@@ -80,7 +80,7 @@ struct ResourceRedirectTests {
         let setup = try TestSetup()
         let (client, _) = try await setup.resourceClient()
         let server = try ResourceServer { _ in .redirect(302, to: "/again") }
-        try await expectError(.unexpectedRedirect) { try await client.get(server.url()) }
+        try await expectError(.malformedResponse) { try await client.get(server.url()) }
         #expect(server.requests.count == 11)
     }
 }

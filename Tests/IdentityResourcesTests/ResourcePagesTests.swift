@@ -67,7 +67,7 @@ struct ResourcePagesTests {
         let other = try directory(pages: 1)
         let server = try linking(to: other.origin + "/users")
         var pages = 0
-        let error = try await expectError(.unexpectedRedirect) {
+        let error = try await expectError(.malformedResponse) {
             for try await _ in client.pages(from: try server.url()) { pages += 1 }
         }
         #expect(other.requests.isEmpty && server.requests.count == 1 && error.message.contains("another address"))
@@ -83,7 +83,7 @@ struct ResourcePagesTests {
         #expect(try await pages.next()?.values(of: Person.self).map(\.name) == ["a1", "b1"])
         #expect(try await pages.next()?.values(of: Person.self).map(\.name) == ["a2", "b2"])
         let error = await #expect(throws: AuthenticationError.self) { try await pages.next() }
-        #expect(error?.code == .unexpectedRedirect && error?.message.contains("more pages") == true)
+        #expect(error?.code == .malformedResponse && error?.message.contains("more pages") == true)
         #expect(try await pages.next()?.body == nil)
         #expect(server.requests.count == 2)
     }
@@ -93,7 +93,7 @@ struct ResourcePagesTests {
         let setup = try TestSetup()
         let (client, _) = try await setup.resourceClient()
         let server = try linking(to: link)
-        try await expectError(.unexpectedRedirect) { for try await _ in client.pages(from: try server.url()) {} }
+        try await expectError(.malformedResponse) { for try await _ in client.pages(from: try server.url()) {} }
     }
 
     @Test func endsACircle() async throws {
@@ -102,7 +102,7 @@ struct ResourcePagesTests {
         let server = try ResourceServer { request in
             .json(#"{"value":[],"@odata.nextLink":"\#(request.path == "/a" ? "/b" : "/a")"}"#)
         }
-        try await expectError(.unexpectedRedirect) { for try await _ in client.pages(from: try server.url("/a")) {} }
+        try await expectError(.malformedResponse) { for try await _ in client.pages(from: try server.url("/a")) {} }
         #expect(server.requests.count == 2)
     }
 
@@ -110,7 +110,7 @@ struct ResourcePagesTests {
         let setup = try TestSetup()
         let (client, _) = try await setup.resourceClient()
         let server = try directory(pages: 100)
-        try await expectError(.unexpectedRedirect) {
+        try await expectError(.malformedResponse) {
             for try await _ in client.pages(from: try server.url("/users"), limit: 4) {}
         }
         #expect(server.requests.count == 4)

@@ -85,7 +85,7 @@ struct ResourceWaitingTests {
         let fits = try ResourceServer(answering: "1234")
         #expect(text(try await client.get(fits.url()).body) == "1234")
         let server = try ResourceServer(answering: "12345")
-        try await expectError(.responseTooLarge) { try await client.get(server.url()) }
+        try await expectError(.malformedResponse) { try await client.get(server.url()) }
     }
 
     @Test func worksOverATransportThatCannotStream() async throws {

@@ -70,7 +70,7 @@ struct ProviderFaultTests {
         let client = ProviderClient(provider: provider)
         provider.failNext(.keys, with: .oversized(), .endless)
         for _ in 0..<2 {
-            await #expect { try await client.get("/keys") } throws: { code(of: $0) == .responseTooLarge }
+            await #expect { try await client.get("/keys") } throws: { code(of: $0) == .malformedResponse }
         }
     }
 

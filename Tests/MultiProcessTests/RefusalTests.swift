@@ -10,10 +10,10 @@ import Testing
 struct RefusalTests {
     static let passing: [(suberror: String?, code: AuthenticationError.Code)] = [
         (nil, .signInExpired), ("something_else", .signInExpired), ("token_expired", .signInExpired),
-        ("basic_action", .basicAction), ("additional_action", .additionalAction), ("message_only", .messageOnly),
-        ("consent_required", .consentRequired), ("user_password_expired", .passwordExpired),
+        ("basic_action", .loginRequired), ("additional_action", .loginRequired), ("message_only", .loginRequired),
+        ("consent_required", .consentRequired), ("user_password_expired", .loginRequired),
         ("protection_policy_required", .blockedByPolicy), ("client_mismatch", .clientNotRegistered),
-        ("device_authentication_failed", .basicAction),
+        ("device_authentication_failed", .loginRequired),
     ]
     static let final = ["bad_token", "user_account_deleted"]
 

@@ -156,7 +156,7 @@ extension PublicClientApplication {
     ///   - authority: ``InteractiveParameters/authority`` of the prepared request, if it named one.
     /// - Throws: `.interactionTimedOut` when the time of the sign-in (``InteractiveParameters/timeout``) is up;
     ///   `.configuration` when it was prepared for another client or authority; `.unsupported` when another version of this
-    ///   library wrote it; `.invalidArgument` when the data is damaged; `.issuerMismatch` when the provider has changed its
+    ///   library wrote it; `.invalidArgument` when the data is damaged; `.invalidResponse` when the provider has changed its
     ///   name since; the errors of ``prepareAuthorization(_:)`` about the provider and the cache.
     public func restoreAuthorization(
         _ data: [UInt8],

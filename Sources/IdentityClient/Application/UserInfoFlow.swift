@@ -106,7 +106,7 @@ struct UserInfoFlow: Sendable {
             }
         guard isSame else {
             throw context.error(
-                .subjectMismatch,
+                .invalidResponse,
                 "The UserInfo endpoint answered about another person than the ID token (sub). Nothing of the answer is used."
             )
         }

@@ -6,7 +6,7 @@ extension AuthenticationError.Code {
     public static let interactionRequired = Self(rawValue: "interaction_required")
     /// This account is not signed in here, or it has neither a usable token nor a refresh token.
     public static let noTokensFound = Self(rawValue: "interaction_required.no_tokens")
-    /// The provider wants the person to sign in again.
+    /// The provider wants the person to sign in again, and perhaps to do more, such as to confirm a second factor.
     public static let loginRequired = Self(rawValue: "interaction_required.login")
     /// The person has not yet agreed to these scopes.
     public static let consentRequired = Self(rawValue: "interaction_required.consent")
@@ -14,14 +14,6 @@ extension AuthenticationError.Code {
     public static let adminConsentRequired = Self(rawValue: "interaction_required.admin_consent")
     /// The refresh token expired, was revoked or was used elsewhere.
     public static let signInExpired = Self(rawValue: "interaction_required.sign_in_expired")
-    /// The person must do something while signing in, for example confirm a second factor.
-    public static let basicAction = Self(rawValue: "interaction_required.basic_action")
-    /// The person must act outside the sign-in, for example enroll the device.
-    public static let additionalAction = Self(rawValue: "interaction_required.additional_action")
-    /// The sign-in page will only explain the refusal.
-    public static let messageOnly = Self(rawValue: "interaction_required.message_only")
-    /// The password expired: the person must change it while signing in.
-    public static let passwordExpired = Self(rawValue: "interaction_required.password_expired")
     /// The person chose "forgot password" (B2C): start the password-reset policy.
     public static let passwordResetRequired = Self(rawValue: "interaction_required.password_reset")
     /// Several accounts are possible, named by the error's `matchingAccounts` if they are signed in here: choose one, or let
@@ -123,22 +115,14 @@ extension AuthenticationError.Code {
     public static let keyringTimedOut = Self(rawValue: "cache.keyring_timed_out")
 
     // The answer failed a check
-    /// The server's answer failed a check.
+    /// The server's answer failed a check; as an error of its own, it is about another issuer or another person.
     public static let invalidResponse = Self(rawValue: "invalid_response")
-    /// The answer could not be read.
+    /// The answer could not be read: it is malformed, above the limit, or a redirect that is not followed.
     public static let malformedResponse = Self(rawValue: "invalid_response.malformed")
-    /// The answer exceeded the limit, which is 1 MiB for a provider.
-    public static let responseTooLarge = Self(rawValue: "invalid_response.too_large")
-    /// The server redirects to another address, which the library does not follow.
-    public static let unexpectedRedirect = Self(rawValue: "invalid_response.redirect")
     /// The redirect is not the answer to this request.
     public static let stateMismatch = Self(rawValue: "invalid_response.state")
-    /// The answer names another issuer.
-    public static let issuerMismatch = Self(rawValue: "invalid_response.issuer")
     /// The ID token failed validation.
     public static let invalidIDToken = Self(rawValue: "invalid_response.id_token")
-    /// The provider answered a refresh with the tokens, or a UserInfo request with the claims, of another person.
-    public static let subjectMismatch = Self(rawValue: "invalid_response.subject")
     /// The authority, or an endpoint it names, is not trusted.
     public static let untrustedAuthority = Self(rawValue: "invalid_response.untrusted_authority")
 
@@ -149,9 +133,7 @@ extension AuthenticationError.Code {
     public static let invalidArgument = Self(rawValue: "configuration.invalid_argument")
     /// The program cannot listen on the redirect address.
     public static let redirectUnavailable = Self(rawValue: "configuration.redirect_unavailable")
-    /// The redirect URI is not registered for this client.
-    public static let redirectNotRegistered = Self(rawValue: "configuration.redirect_not_registered")
-    /// The provider does not know this client, or not as a public client.
+    /// The provider does not know this client, or not as a public client, or not with this redirect URI.
     public static let clientNotRegistered = Self(rawValue: "configuration.client_not_registered")
     /// The provider does not know a scope or its API, or does not allow the scope to this client.
     public static let invalidScope = Self(rawValue: "configuration.invalid_scope")

@@ -12,7 +12,7 @@ struct AuthorityResolver: Sendable {
     /// The endpoints: published and checked. If a Microsoft provider answers without publishing them, they follow from
     /// the form.
     ///
-    /// - Throws: `.network` or `.serverUnavailable` if no answer comes and the cache has none; `.issuerMismatch`,
+    /// - Throws: `.network` or `.serverUnavailable` if no answer comes and the cache has none; `.invalidResponse`,
     ///   `.untrustedAuthority` or `.malformedResponse` if the published document fails a check.
     /// - Parameters:
     ///   - isRefetch: Whether to skip the cached document, because it proved outdated.

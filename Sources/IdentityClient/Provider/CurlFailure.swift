@@ -54,7 +54,7 @@ extension CurlFailure {
     ) -> (AuthenticationError.Code, String) {
         if isTooLarge {
             return (
-                .responseTooLarge,
+                .malformedResponse,
                 "The answer of \(host) has more than \(settings.maximumResponseBytes) bytes "
                     + "(or \(settings.maximumHeadBytes) bytes of header fields), which is refused."
             )

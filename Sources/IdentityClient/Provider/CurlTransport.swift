@@ -87,7 +87,7 @@ public final class CurlTransport: StreamingHTTPTransport {
     /// The transport sets `Host`, `Content-Length` and the other fields that frame a message; other fields are sent
     /// unchanged, also several with the same name. Cancelling the task ends the call at once.
     /// - Throws: `AuthenticationError` with `.nameNotResolved`, `.connectionFailed`, `.networkTimedOut`, `.tlsFailed`,
-    ///   `.proxyFailed` or `.network` if no answer came, `.responseTooLarge` if the answer exceeds a limit,
+    ///   `.proxyFailed` or `.network` if no answer came, `.malformedResponse` if the answer exceeds a limit,
     ///   `.invalidArgument` if the request is not allowed, `.transportUnavailable` if there is no usable libcurl;
     ///   `CancellationError` if the task was cancelled.
     public func send(_ request: HTTPRequest, body: [UInt8]?) async throws -> (HTTPResponse, [UInt8]) {

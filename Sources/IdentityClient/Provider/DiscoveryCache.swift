@@ -115,7 +115,7 @@ final class DiscoveryCache: Sendable {
                 ? AuthenticationError(.networkTimedOut, "The provider did not answer in time.") : nil
         }
         let codes: [AuthenticationError.Code] = [
-            .network, .serverUnavailable, .malformedResponse, .unexpectedRedirect, .responseTooLarge,
+            .network, .serverUnavailable, .malformedResponse,
         ]
         return codes.contains { $0 ~= error.code } ? error : nil
     }
@@ -184,7 +184,7 @@ final class DiscoveryCache: Sendable {
         case 300..<400:
             let target = response.redirectTarget(from: url).map { " to '\(WireText.clean($0).prefix(200))'" } ?? ""
             throw error(
-                .unexpectedRedirect,
+                .malformedResponse,
                 """
                 answered \(url) with a redirect\(target), which is not followed: redirects are followed within one origin, \
                 three times at most. Check the authority; a captive portal redirects, too.

@@ -31,7 +31,7 @@ extension HTTPResponse {
     /// A body that begins like gzip is gzip. Otherwise the field decides if the body is no text, because a program's transport may
     /// have decompressed the body and left the field.
     ///
-    /// - Throws: `.responseTooLarge` if more than 1 MiB comes out; `.malformedResponse` if nothing does.
+    /// - Throws: `.malformedResponse` if nothing, or more than 1 MiB, comes out.
     fileprivate func decompressed(_ body: [UInt8], from host: String) throws -> [UInt8] {
         var body = body
         let coding = (headerFields[.contentEncoding] ?? "").lowercased().filter { $0 != " " }
@@ -41,7 +41,7 @@ extension HTTPResponse {
             let (output, failure) = Inflater.decompressed(body, limit: EndpointClient.maximumBody)
             if failure == .tooLarge {
                 throw AuthenticationError(
-                    .responseTooLarge,
+                    .malformedResponse,
                     "The answer of \(host) is compressed, and has more than \(EndpointClient.maximumBody) bytes, which is refused."
                 )
             }

@@ -95,7 +95,7 @@ extension EndpointOutcome<JSONObject> {
         case 300..<400:
             self = .refused(
                 context.error(
-                    .unexpectedRedirect,
+                    .malformedResponse,
                     "The provider answered with a redirect (\(status)), which is never followed."
                 )
             )

@@ -40,7 +40,7 @@ enum OAuthErrorMapping {
         }
         return context.error(
             code,
-            (wantsADevice(server) ? deviceAdvice(isThroughBroker) : nil) ?? advice[code]
+            (wantsADevice(server) ? deviceAdvice(isThroughBroker) : nil) ?? adviceByWord(server, code) ?? advice[code]
                 ?? "The server refused the request (\(server.error)).",
             serverError: server,
             claims: words?.claims
@@ -131,22 +131,44 @@ enum OAuthErrorMapping {
             """
     }
 
+    /// What one of the provider's words says beyond the code.
+    private static func adviceByWord(_ server: ServerError, _ code: AuthenticationError.Code) -> String? {
+        switch (code, server.suberror) {
+        case (.loginRequired, "basic_action"), (.loginRequired, "device_authentication_failed"):
+            "The provider asks for more, a second factor for example: sign in interactively."
+        case (.loginRequired, "additional_action"):
+            "The person must first act outside the sign-in, for example enroll the device."
+        case (.loginRequired, "message_only"): "The provider refuses. Signing in will only show the reason."
+        case (.loginRequired, "user_password_expired"): "The password expired. Sign in interactively to change it."
+        case (.clientNotRegistered, _) where isAboutTheRedirect(server):
+            "The redirect URI is not registered for this client: add it to the registration."
+        default: nil
+        }
+    }
+
+    private static func isAboutTheRedirect(_ server: ServerError) -> Bool {
+        ["redirect_uri_mismatch", "invalid_redirect_uri"].contains(server.error)
+            || [50011, 500_113].contains { number in
+                server.errorCodes.contains(number) || server.errorDescription?.hasPrefix("AADSTS\(number):") ?? false
+            }
+    }
+
     private static let codeByEntraNumber: [(Int, AuthenticationError.Code)] = [
         (90094, .adminConsentRequired), (90093, .adminConsentRequired), (90095, .adminConsentRequired),
         (900941, .adminConsentRequired), (65001, .consentRequired),
         (53003, .blockedByPolicy), (53000, .blockedByPolicy), (53001, .blockedByPolicy),
         (53002, .blockedByPolicy), (53009, .blockedByPolicy), (530_003, .blockedByPolicy), (50129, .blockedByPolicy),
         (7_000_218, .clientNotRegistered), (700_016, .clientNotRegistered),
-        (50011, .redirectNotRegistered), (500_113, .redirectNotRegistered),
+        (50011, .clientNotRegistered), (500_113, .clientNotRegistered),
         (50196, .requestLoop),
     ]
 
     private static let codeBySuberror: [String: AuthenticationError.Code] = [
-        "basic_action": .basicAction, "additional_action": .additionalAction, "message_only": .messageOnly,
-        "consent_required": .consentRequired, "user_password_expired": .passwordExpired,
+        "basic_action": .loginRequired, "additional_action": .loginRequired, "message_only": .loginRequired,
+        "consent_required": .consentRequired, "user_password_expired": .loginRequired,
         "bad_token": .signInExpired, "token_expired": .signInExpired, "user_account_deleted": .signInExpired,
         "protection_policy_required": .blockedByPolicy, "client_mismatch": .clientNotRegistered,
-        "device_authentication_failed": .basicAction, "cancel": .userCancelled,
+        "device_authentication_failed": .loginRequired, "cancel": .userCancelled,
     ]
 
     private static let codeByError: [String: AuthenticationError.Code] = [
@@ -159,7 +181,7 @@ enum OAuthErrorMapping {
         // An unknown API of the scopes, in the words of Entra ID and of RFC 8707.
         "invalid_resource": .invalidScope, "invalid_target": .invalidScope,
         "unsupported_grant_type": .unsupported, "unsupported_response_type": .unsupported,
-        "redirect_uri_mismatch": .redirectNotRegistered, "invalid_redirect_uri": .redirectNotRegistered,
+        "redirect_uri_mismatch": .clientNotRegistered, "invalid_redirect_uri": .clientNotRegistered,
         "temporarily_unavailable": .serverUnavailable, "server_error": .serverUnavailable,
         "request_timeout": .serverUnavailable,
         // Slack's, with status 200.
@@ -177,10 +199,6 @@ enum OAuthErrorMapping {
         .claimsChallenge: "The provider asks for more: sign in interactively with the error's claims.",
         .accountSelectionRequired: "The person has to choose an account: sign in interactively.",
         .signInExpired: "The sign-in expired or was revoked: sign in interactively.",
-        .basicAction: "The provider asks for more, a second factor for example: sign in interactively.",
-        .additionalAction: "The person must first act outside the sign-in, for example enroll the device.",
-        .messageOnly: "The provider refuses. Signing in will only show the reason.",
-        .passwordExpired: "The password expired. Sign in interactively to change it.",
         .passwordResetRequired: "The person forgot the password: start the password-reset policy.",
         .userCancelled: "The sign-in was cancelled.",
         .interactionTimedOut: "The code expired before the sign-in was finished. Start again for a new one.",
@@ -189,7 +207,6 @@ enum OAuthErrorMapping {
         The provider does not know this client, or not as a public one. Check the client id, that public client flows \
         are allowed for it, and the client secret where the provider demands one.
         """,
-        .redirectNotRegistered: "The redirect URI is not registered for this client: add it to the registration.",
         .invalidScope: """
         The provider does not know one of the scopes, or the API that they are of, or does not allow it to this client.
         """,

@@ -85,7 +85,7 @@ extension ProviderMetadata {
         }
         guard authority.accepts(publishedIssuer: document.issuer) else {
             throw AuthenticationError(
-                .issuerMismatch,
+                .invalidResponse,
                 """
                 The configuration of \(authority.url) names another issuer, \(WireText.clean(document.issuer).prefix(200)). \
                 Check the authority; an issuer is compared to the letter, a slash at its end included.

@@ -37,7 +37,7 @@ struct BrokerRenewal: Sendable {
         )
         guard grant.identity.accountID == account.id, let token = grant.accessToken(at: now) else {
             throw context.error(
-                .subjectMismatch,
+                .invalidResponse,
                 "The identity broker answered with the tokens of another account; nothing was stored."
             )
         }

@@ -129,7 +129,7 @@ extension GrantValidation {
 
     private var mismatch: AuthenticationError {
         context.error(
-            .subjectMismatch,
+            .invalidResponse,
             "The answer is about another person than the one asked for; nothing was stored."
         )
     }

@@ -104,7 +104,7 @@ struct AuthorizationCodeFlow: Sendable {
         guard let issuer = response.issuer else {
             guard !mayBeMissing else { return }
             throw context.error(
-                .issuerMismatch,
+                .invalidResponse,
                 """
                 The answer does not name its provider (iss), although the provider announces that its answers do \
                 (authorization_response_iss_parameter_supported), so it may be another provider's. Nothing was sent. Ask the \
@@ -117,7 +117,7 @@ struct AuthorizationCodeFlow: Sendable {
 
     private func issuerMismatch() -> AuthenticationError {
         context.error(
-            .issuerMismatch,
+            .invalidResponse,
             "The answer comes from another provider than the one that was asked (iss). Nothing was sent to it."
         )
     }

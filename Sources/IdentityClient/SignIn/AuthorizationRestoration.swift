@@ -90,7 +90,7 @@ struct AuthorizationRestoration: Sendable {
         let isSame = issuer.map { old in metadata.issuer.map { WireText.areSame($0, old) } ?? false }
         guard isSame ?? (metadata.issuer == nil) else {
             throw context.error(
-                .issuerMismatch,
+                .invalidResponse,
                 "The provider has another name (issuer) than when this sign-in was prepared. Prepare a new one."
             )
         }

@@ -193,7 +193,7 @@ extension AuthenticationError {
     /// Whether a sign-in may go on without the broker: the broker did not do its part, and no person and no policy has
     /// decided.
     var leavesTheSignInToTheBrowser: Bool {
-        [.brokerUnavailable, .serverUnavailable, .unsupported, .configuration, .malformedResponse, .responseTooLarge]
+        [.brokerUnavailable, .serverUnavailable, .unsupported, .configuration, .malformedResponse]
             .contains(code)
     }
 

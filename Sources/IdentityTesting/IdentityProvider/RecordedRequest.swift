@@ -136,10 +136,10 @@ struct ProviderTransport: HTTPTransport {
         case .dropped, .truncated:
             throw AuthenticationError(.connectionFailed, "The connection ended before the answer did.")
         case .endless:
-            throw AuthenticationError(.responseTooLarge, "The answer is larger than 1 MiB.")
+            throw AuthenticationError(.malformedResponse, "The answer is larger than 1 MiB.")
         case .response(let response):
             guard response.body.count <= 1 << 20 else {
-                throw AuthenticationError(.responseTooLarge, "The answer is larger than 1 MiB.")
+                throw AuthenticationError(.malformedResponse, "The answer is larger than 1 MiB.")
             }
             var fields = HTTPFields()
             for (name, value) in response.headers {

@@ -230,7 +230,7 @@ struct AWSCredentials: Hashable, Sendable {
             (.serverUnavailable, "\(host) is not available (status \(status)). Try again later.")
         case _ where (300..<400).contains(status):
             (
-                .unexpectedRedirect,
+                .malformedResponse,
                 "\(host) redirects, and a token follows no redirect. Check --region or --sts-endpoint."
             )
         default: (.configuration, "\(host) refused the request (status \(status)).")

@@ -108,7 +108,7 @@ struct MixUpTests {
             type("hostile", hostile, path: ""),
         ])
         #expect(warnings.value.isEmpty)
-        try await expectError(.issuerMismatch) { try await store.acquireTokenInteractively(ofType: "hostile") }
+        try await expectError(.invalidResponse) { try await store.acquireTokenInteractively(ofType: "hostile") }
         #expect(hostile.count(of: .token) == 0)
     }
 

@@ -49,7 +49,7 @@ import Testing
     }
 
     @Test(arguments: [
-        (document("https://h", issuer: "https://other"), AuthenticationError.Code.issuerMismatch),
+        (document("https://h", issuer: "https://other"), AuthenticationError.Code.invalidResponse),
         (document("http://h", issuer: "https://h"), .untrustedAuthority),
         (document("http://localhost", issuer: "https://h"), .untrustedAuthority),
         (document("https://h", issuer: "https://h", #""revocation_endpoint":"http://h/r""#), .untrustedAuthority),
@@ -152,7 +152,7 @@ import Testing
             let error = await #expect(throws: AuthenticationError.self) {
                 try await resolver.metadata(for: authority, context: Fixture.context)
             }
-            #expect(error?.code == .issuerMismatch)
+            #expect(error?.code == .invalidResponse)
         }
         #expect(cache.recordCount == 0)
         #expect(try await resolver.metadata(for: authority, context: Fixture.context).tokenEndpoint == "https://h/t")

@@ -44,7 +44,7 @@ struct ConfigModuleTests {
     func test_discovery_issuer_mismatch(issuer: String) async throws {
         let setup = try TestSetup()
         setup.provider.failAlways(.discovery, with: .changing("issuer", to: "\"\(issuer)\""))
-        let error = try await expectError(.issuerMismatch) { try await setup.signedIn() }
+        let error = try await expectError(.invalidResponse) { try await setup.signedIn() }
         #expect(error.message.contains(issuer))
         #expect(setup.provider.count(of: .authorization) == 0)
     }

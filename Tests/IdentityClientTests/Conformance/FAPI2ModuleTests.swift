@@ -31,7 +31,7 @@ struct FAPI2ModuleTests {
     @Test func test_discovery_issuer_mismatch() async throws {
         let setup = try setup()
         setup.provider.failAlways(.discovery, with: .changing("issuer", to: #""https://login.example.test/other""#))
-        try await expectError(.issuerMismatch) { try await setup.signedIn() }
+        try await expectError(.invalidResponse) { try await setup.signedIn() }
         #expect(setup.provider.count(of: .pushedAuthorization) + setup.provider.count(of: .authorization) == 0)
     }
 
@@ -86,7 +86,7 @@ struct FAPI2ModuleTests {
     private func refuseRedirect(_ fault: ScriptedBrowser.RedirectFault) async throws {
         let setup = try setup()
         setup.browser.redirectFaults = [fault]
-        try await expectError(.issuerMismatch) { try await setup.signedIn() }
+        try await expectError(.invalidResponse) { try await setup.signedIn() }
         #expect(setup.provider.count(of: .token) == 0)
         #expect(try await setup.browser.finalPage().status == 400)
     }

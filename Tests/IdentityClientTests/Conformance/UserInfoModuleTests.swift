@@ -11,8 +11,8 @@ import Testing
 @Suite(.timeLimit(.minutes(1)))
 struct UserInfoModuleTests {
     private static let subjects: [(AuthenticationError.Code, String?)] = [
-        (.subjectMismatch, #""another""#), (.subjectMismatch, #""subject-Alice""#),
-        (.subjectMismatch, #""subject-alice\u0301""#), (.malformedResponse, nil), (.malformedResponse, "null"),
+        (.invalidResponse, #""another""#), (.invalidResponse, #""subject-Alice""#),
+        (.invalidResponse, #""subject-alice\u0301""#), (.malformedResponse, nil), (.malformedResponse, "null"),
         (.malformedResponse, "7"), (.malformedResponse, #""""#),
     ]
 

@@ -34,7 +34,7 @@ import Testing
             ),
             (
                 #"{"error":"invalid_grant","error_codes":[50097],"suberror":"device_authentication_failed"}"#,
-                .basicAction
+                .loginRequired
             ),
         ]
     )
@@ -110,8 +110,8 @@ import Testing
             (#"{"error":"server_error"}"#, .serverUnavailable, .serverUnavailable, .serverUnavailable),
             (#"{"error":"request_timeout"}"#, .serverUnavailable, .serverUnavailable, .serverUnavailable),
             (
-                #"{"error":"redirect_uri_mismatch"}"#, .redirectNotRegistered, .redirectNotRegistered,
-                .redirectNotRegistered
+                #"{"error":"redirect_uri_mismatch"}"#, .clientNotRegistered, .clientNotRegistered,
+                .clientNotRegistered
             ),
             (#"{"error":"invalid_code"}"#, .signInExpired, .loginRequired, .loginRequired),
             (#"{"error":"something_new"}"#, .signInExpired, .configuration, .configuration),
@@ -159,8 +159,8 @@ import Testing
                 .clientNotRegistered
             ),
             (
-                #"{"error":"invalid_request","error_codes":[50011]}"#, .redirectNotRegistered, .redirectNotRegistered,
-                .redirectNotRegistered
+                #"{"error":"invalid_request","error_codes":[50011]}"#, .clientNotRegistered, .clientNotRegistered,
+                .clientNotRegistered
             ),
             (
                 #"{"error":"invalid_grant","error_description":"AADSTS50196: loop"}"#, .requestLoop, .requestLoop,
@@ -178,13 +178,13 @@ import Testing
     /// msal-cache.md §3.4
     @Test(
         arguments: [
-            ("basic_action", .basicAction), ("additional_action", .additionalAction), ("message_only", .messageOnly),
+            ("basic_action", .loginRequired), ("additional_action", .loginRequired), ("message_only", .loginRequired),
             ("consent_required", .consentRequired),
-            ("user_password_expired", .passwordExpired), ("bad_token", .signInExpired),
+            ("user_password_expired", .loginRequired), ("bad_token", .signInExpired),
             ("token_expired", .signInExpired),
             ("user_account_deleted", .signInExpired), ("protection_policy_required", .blockedByPolicy),
             ("client_mismatch", .clientNotRegistered),
-            ("device_authentication_failed", .basicAction), ("something_else", .signInExpired),
+            ("device_authentication_failed", .loginRequired), ("something_else", .signInExpired),
         ] as [(String, Code)]
     )
     func classifiesSuberrors(suberror: String, expected: Code) throws {
@@ -238,7 +238,7 @@ import Testing
         arguments: [
             (#"{"error":"invalid_grant","claims":"{\"a\":1}"}"#, .claimsChallenge),
             (#"{"error":"interaction_required","claims":{"a":1}}"#, .claimsChallenge),
-            (#"{"error":"invalid_grant","suberror":"basic_action","claims":"{\"a\":1}"}"#, .basicAction),
+            (#"{"error":"invalid_grant","suberror":"basic_action","claims":"{\"a\":1}"}"#, .loginRequired),
             (#"{"error":"invalid_client","claims":"{\"a\":1}"}"#, .clientNotRegistered),
         ] as [(String, Code)]
     )

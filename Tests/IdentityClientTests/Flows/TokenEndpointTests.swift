@@ -53,8 +53,8 @@ import Testing
             (200, #"{"access_token":"a b","token_type":"Bearer"}"#, .refused, .malformedResponse),
             (200, #"{"access_token":"a","token_type":"Bearer","expires_in":-1}"#, .granted, nil),
             (200, #"{"access_token":"a","token_type":"Bearer","expires_in":[]}"#, .refused, .malformedResponse),
-            (301, "", .refused, .unexpectedRedirect), (302, tokens, .refused, .unexpectedRedirect),
-            (307, "", .refused, .unexpectedRedirect), (308, "", .refused, .unexpectedRedirect),
+            (301, "", .refused, .malformedResponse), (302, tokens, .refused, .malformedResponse),
+            (307, "", .refused, .malformedResponse), (308, "", .refused, .malformedResponse),
             (400, "", .refused, .signInExpired), (400, "<html>", .refused, .signInExpired),
             (403, #"{"error":"invalid_code"}"#, .refused, .signInExpired),
             (401, #"{"error":"invalid_client"}"#, .refused, .clientNotRegistered), (404, "", .refused, .configuration),
@@ -142,7 +142,7 @@ import Testing
         arguments: [
             .answer(500, ""), .answer(503, ""), .answer(408, ""), .answer(200, "<html>"), .answer(429, ""),
             .answer(302, ""), .failure(.networkTimedOut),
-            .failure(.connectionFailed), .failure(.nameNotResolved), .failure(.responseTooLarge), .oddity,
+            .failure(.connectionFailed), .failure(.nameNotResolved), .failure(.malformedResponse), .oddity,
         ] as [Step]
     )
     func sendsACodeOnce(step: Step) async throws {
@@ -170,7 +170,7 @@ import Testing
             (.answer(200, #"{"error":"invalid_grant"}"#), false),
             (.failure(.nameNotResolved), false), (.failure(.tlsFailed), false), (.failure(.proxyFailed), false),
             (.failure(.transportUnavailable), false),
-            (.failure(.responseTooLarge), false),
+            (.failure(.malformedResponse), false),
             (.unsent(.networkTimedOut), false), (.unsent(.connectionFailed), false),
         ] as [(Step, Bool)]
     )

@@ -190,7 +190,7 @@ struct BrokerScenarioTests {
         unsigned.idToken = nil
         let others = try await setup.brokerTokens(client: "other-client")
         let answers: [(BrokerTokens, AuthenticationError.Code)] = [
-            (bobs, .subjectMismatch), (forged, .invalidIDToken), (unsigned, .invalidIDToken), (others, .invalidIDToken),
+            (bobs, .invalidResponse), (forged, .invalidIDToken), (unsigned, .invalidIDToken), (others, .invalidIDToken),
         ]
         for (answer, code) in answers {
             broker.silent.withLock { $0 = { _ in answer } }

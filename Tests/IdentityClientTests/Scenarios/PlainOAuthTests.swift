@@ -44,7 +44,7 @@ struct PlainOAuthTests {
         #expect(try await setup.signedIn(scopes: ["api.read"]) { $0.authority = authority }.1.scopes == ["api.read"])
         setup.provider.forgetRequests()
         setup.browser.redirectFaults = [.changing("iss", to: issuer)]
-        try await expectError(.issuerMismatch) {
+        try await expectError(.invalidResponse) {
             try await setup.signedIn(scopes: ["api.read"]) { $0.authority = authority }
         }
         #expect(setup.provider.count(of: .token) == 0)

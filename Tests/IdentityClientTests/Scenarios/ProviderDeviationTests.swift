@@ -200,7 +200,7 @@ struct ProviderDeviationTests {
     func followsNoOtherRedirect(_ target: String, _ requests: Int) async throws {
         let setup = try TestSetup()
         setup.provider.failAlways(.discovery, with: .redirect(to: target))
-        let error = try await expectError(.unexpectedRedirect) { try await setup.signedIn() }
+        let error = try await expectError(.malformedResponse) { try await setup.signedIn() }
         #expect(error.message.contains(target.drop { $0 == "/" }.split(separator: "?")[0]))
         #expect(setup.provider.count(of: .discovery) == requests)
         #expect(setup.transport.requests.allSatisfy { $0.authority == "login.example.test" })

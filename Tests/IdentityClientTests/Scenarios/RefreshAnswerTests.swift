@@ -116,7 +116,7 @@ struct RefreshAnswerTests {
         setup.provider.failAlways(.keys, with: .answer(status: 404))
         setup.provider.rotateSigningKey()
         setup.provider.tamperNextIDToken(with: .subject("subject-bob"))
-        try await expectUnchanged(setup, application, first.account, .subjectMismatch)
+        try await expectUnchanged(setup, application, first.account, .invalidResponse)
     }
 
     @Test func stopsALoopOfRejectedAnswers() async throws {
@@ -180,7 +180,7 @@ struct RefreshAnswerTests {
         let (application, first) = try await setup.signedIn()
         let info = Data(#"{"uid":"bbbbbbbb-0000-4000-8000-000000000002","utid":"11111111"}"#.utf8).base64EncodedString()
         setup.provider.failNext(.token, with: .changing("client_info", to: "\"\(info.filter { $0 != "=" })\""))
-        try await expectUnchanged(setup, application, first.account, .subjectMismatch)
+        try await expectUnchanged(setup, application, first.account, .invalidResponse)
     }
 
     /// The refresh of an expired access token fails with that code, and the stored credentials stay unchanged.

@@ -12,10 +12,10 @@ import Testing
 @Suite(.timeLimit(.minutes(1)))
 struct RefusedDiscoveryTests {
     static let wrong: [(TestIdentityProvider.Fault, AuthenticationError.Code)] = [
-        (.changing("issuer", to: #""https://evil.example.test""#), .issuerMismatch),
-        (.changing("issuer", to: #""https://login.example.test/other""#), .issuerMismatch),
+        (.changing("issuer", to: #""https://evil.example.test""#), .invalidResponse),
+        (.changing("issuer", to: #""https://login.example.test/other""#), .invalidResponse),
         (.changing("issuer", to: nil), .malformedResponse),
-        (.insecureEndpoints, .issuerMismatch),
+        (.insecureEndpoints, .invalidResponse),
         (.changing("authorization_endpoint", to: #""http://login.example.test/authorize""#), .untrustedAuthority),
         (.changing("token_endpoint", to: #""http://login.example.test/token""#), .untrustedAuthority),
         (.changing("jwks_uri", to: #""http://login.example.test/keys""#), .untrustedAuthority),
@@ -29,9 +29,9 @@ struct RefusedDiscoveryTests {
         (.repeating("issuer"), .malformedResponse),
         (.html, .malformedResponse),
         (.notUTF8, .malformedResponse),
-        (.oversized(), .responseTooLarge),
-        (.endless, .responseTooLarge),
-        (.redirect(to: "https://evil.example.test/"), .unexpectedRedirect),
+        (.oversized(), .malformedResponse),
+        (.endless, .malformedResponse),
+        (.redirect(to: "https://evil.example.test/"), .malformedResponse),
         (.serverError(), .serverUnavailable),
         (.throttled(retryAfter: .seconds(9)), .throttled),
         (.answer(status: 404), .configuration),

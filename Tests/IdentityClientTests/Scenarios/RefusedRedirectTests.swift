@@ -46,7 +46,7 @@ struct RefusedRedirectTests {
         let setup = try TestSetup { $0.forgetsResponseMode = isQuery }
         setup.browser.redirectFaults = [.changing("iss", to: issuer)]
         let application = try setup.application()
-        let error = try await expectError(.issuerMismatch) {
+        let error = try await expectError(.invalidResponse) {
             try await application.acquireTokenInteractively(scopes: ["api.read"])
         }
         #expect(error.message.contains("does not name its provider") == (issuer == nil))
@@ -67,7 +67,7 @@ struct RefusedRedirectTests {
             #expect(try await application.acquireTokenInteractively(parameters).source == .identityProvider)
             return
         }
-        try await expectError(.issuerMismatch) { try await application.acquireTokenInteractively(parameters) }
+        try await expectError(.invalidResponse) { try await application.acquireTokenInteractively(parameters) }
         #expect(setup.provider.count(of: .token) == 0)
     }
 

@@ -57,8 +57,8 @@ struct RefusedTokenAnswerTests {
     static let overSockets: [(TestIdentityProvider.Fault, AuthenticationError.Code)] = [
         (.html, .malformedResponse),
         (.notUTF8, .malformedResponse),
-        (.oversized(bytes: 50 << 20), .responseTooLarge),
-        (.endless, .responseTooLarge),
+        (.oversized(bytes: 50 << 20), .malformedResponse),
+        (.endless, .malformedResponse),
         (.truncated, .connectionFailed),
         (.drop, .connectionFailed),
     ]
@@ -107,7 +107,7 @@ struct RefusedTokenAnswerTests {
         )
         configuration.browser = ScriptedBrowser(provider: nil)
         let application = try PublicClientApplication(configuration)
-        try await expectError(.unexpectedRedirect) {
+        try await expectError(.malformedResponse) {
             try await application.acquireTokenInteractively(scopes: ["api.read"])
         }
         #expect(visits.withLock { $0 } == 0)

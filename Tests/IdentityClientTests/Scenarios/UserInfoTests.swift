@@ -42,8 +42,8 @@ struct UserInfoTests {
     }
 
     private static let refused: [(AuthenticationError.Code, Fault)] = [
-        (.malformedResponse, .html), (.responseTooLarge, .oversized(bytes: 2 << 20)), (.malformedResponse, .notUTF8),
-        (.unexpectedRedirect, .redirect(to: "https://login.example.test/other", status: 302)),
+        (.malformedResponse, .html), (.malformedResponse, .oversized(bytes: 2 << 20)), (.malformedResponse, .notUTF8),
+        (.malformedResponse, .redirect(to: "https://login.example.test/other", status: 302)),
         (.serverUnavailable, .serverError()), (.throttled, .throttled(retryAfter: .seconds(7))),
         (.malformedResponse, .repeating("sub")), (.connectionFailed, .drop),
         (.malformedResponse, .answer(status: 204)), (.malformedResponse, .answer(status: 200, body: "{}")),

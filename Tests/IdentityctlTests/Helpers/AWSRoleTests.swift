@@ -136,7 +136,7 @@ private let arn = "arn:aws:iam::123456789012:role/team/deploy"
 
     @Test func tellsTheStatusOfAnswersWithoutWords() {
         let error = #expect(throws: AuthenticationError.self) { try credentials("<html>", status: 307) }
-        #expect(error?.code == .unexpectedRedirect && error?.serverError?.error == "http_307")
+        #expect(error?.code == .malformedResponse && error?.serverError?.error == "http_307")
         let down = #expect(throws: AuthenticationError.self) { try credentials("<html>", status: 502) }
         #expect(down?.code == .serverUnavailable && down?.serverError?.error == "http_502")
     }

@@ -62,7 +62,7 @@ public final class AsyncHTTPClientTransport: HTTPTransport {
 
     /// Sends `request` with `body` and returns the whole answer.
     ///
-    /// - Throws: `AuthenticationError` with `.network` or one of its sub-codes if no answer came, `.responseTooLarge`
+    /// - Throws: `AuthenticationError` with `.network` or one of its sub-codes if no answer came, `.malformedResponse`
     ///   if the answer exceeded the limit; `CancellationError` if the task was cancelled.
     public func send(_ request: HTTPRequest, body: [UInt8]?) async throws -> (HTTPResponse, [UInt8]) {
         do {

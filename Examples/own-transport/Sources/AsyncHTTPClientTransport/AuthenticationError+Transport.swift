@@ -22,7 +22,7 @@ extension AuthenticationError {
             case is NIOSSLError, is NIOSSLExtraError, is BoringSSLError:
                 (.tlsFailed, "No secure connection to \(host): its certificate is not trusted, or TLS failed.")
             case is NIOTooManyBytesError:
-                (.responseTooLarge, "\(host) answered with more bytes than are accepted.")
+                (.malformedResponse, "\(host) answered with more bytes than are accepted.")
             default:
                 (.network, "The request to \(host) failed. Try again.")
             }
