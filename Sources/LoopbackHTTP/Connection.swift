@@ -38,14 +38,14 @@ final class Connection {
     }
 
     /// The events to poll for; errors and hang-ups are always reported.
-    var interest: Int16 {
+    var interest: Int32 {
         var interest: Int32 = 0
         switch phase {
         case .reading, .lingering: interest |= POLLIN
         case .answering, .finishing: break
         }
         if hasOutput { interest |= POLLOUT }
-        return Int16(interest)
+        return interest
     }
 
     func append(_ bytes: [UInt8], writer: CheckedContinuation<Void, any Error>? = nil) {

@@ -37,10 +37,10 @@ final class ConnectionLoop {
             let (wake, listeners) = channel.pollable()
             let order = Array(connections)
             let takesMore = connections.count < limits.maximumConnections && acceptsAgainAt == nil
-            var polled = [pollfd(fd: wake, events: Int16(POLLIN), revents: 0)]
-            polled += order.map { pollfd(fd: $0.value.socket.raw, events: $0.value.interest, revents: 0) }
-            if takesMore { polled += listeners.map { pollfd(fd: $0, events: Int16(POLLIN), revents: 0) } }
-            let count = unsafe poll(&polled, nfds_t(polled.count), timeout())
+            var awaited = [Poll.Awaited(wake)]
+            awaited += order.map { Poll.Awaited($0.value.socket.raw, $0.value.interest) }
+            if takesMore { awaited += listeners.map { Poll.Awaited($0) } }
+            let ready = Poll.wait(for: awaited, until: nextDeadline)
 
             let (deliveries, isClosed) = channel.takeDeliveries()
             guard !isClosed else {
@@ -49,12 +49,10 @@ final class ConnectionLoop {
                 return
             }
             for delivery in deliveries { deliver(delivery) }
-            if count > 0 {
-                for (index, entry) in order.enumerated() where polled[index + 1].revents != 0 {
-                    ready(entry.key, entry.value, Int32(polled[index + 1].revents))
-                }
-                if polled.dropFirst(1 + order.count).contains(where: { $0.revents != 0 }) { accept() }
+            for (entry, events) in zip(order, ready.dropFirst()) where events != 0 {
+                serve(entry.key, entry.value, events)
             }
+            if ready.dropFirst(1 + order.count).contains(where: { $0 != 0 }) { accept() }
             expire()
         }
     }
@@ -76,7 +74,7 @@ final class ConnectionLoop {
         }
     }
 
-    private func ready(_ id: UInt64, _ connection: Connection, _ events: Int32) {
+    private func serve(_ id: UInt64, _ connection: Connection, _ events: Int32) {
         guard connections[id] === connection else { return }
         if events & POLLOUT != 0 { flush(id, connection) }
         guard connections[id] === connection else { return }
@@ -188,11 +186,7 @@ final class ConnectionLoop {
         }
     }
 
-    /// Milliseconds until the next deadline, rounded up; -1 when there is none.
-    private func timeout() -> Int32 {
-        let deadlines = connections.values.compactMap(\.deadline) + [acceptsAgainAt].compactMap(\.self)
-        guard let next = deadlines.min() else { return -1 }
-        let (seconds, attoseconds) = max(.zero, next - clock.now).components
-        return Int32(clamping: min(seconds, 3600) * 1000 + attoseconds / 1_000_000_000_000_000 + 1)
+    private var nextDeadline: ContinuousClock.Instant? {
+        (connections.values.compactMap(\.deadline) + [acceptsAgainAt].compactMap(\.self)).min()
     }
 }

@@ -124,7 +124,7 @@ private final class AgentConnection {
     }
 
     /// Errors and hang-ups are always reported.
-    var interest: Int16 { Int16(!output.isEmpty ? POLLOUT : task == nil ? POLLIN : 0) }
+    var interest: Int32 { !output.isEmpty ? POLLOUT : task == nil ? POLLIN : 0 }
 }
 
 /// The server's thread: it accepts, reads and writes, and waits for all of it in one `poll`.
@@ -157,22 +157,18 @@ private final class AgentLoop {
     func run() {
         while true {
             let order = Array(connections)
-            var polled = [pollfd(fd: channel.reading.raw, events: Int16(POLLIN), revents: 0)]
-            polled += order.map { pollfd(fd: $0.value.socket.raw, events: $0.value.interest, revents: 0) }
+            var awaited = [Poll.Awaited(channel.reading.raw)]
+            awaited += order.map { Poll.Awaited($0.value.socket.raw, $0.value.interest) }
             let open = acceptsAgainAt == nil && endsAt == nil ? listeners.indices.reversed().filter(hasRoom) : []
-            polled += open.map { pollfd(fd: listeners[$0].raw, events: Int16(POLLIN), revents: 0) }
-            let count = unsafe poll(&polled, nfds_t(polled.count), timeout())
+            awaited += open.map { Poll.Awaited(listeners[$0].raw) }
+            let ready = Poll.wait(for: awaited, until: nextDeadline)
             let (answers, isClosed) = channel.take()
             for (id, bytes) in answers { answer(id, bytes) }
             if isClosed, isOver() { return }
-            if count > 0 {
-                for (index, entry) in order.enumerated() where polled[index + 1].revents != 0 {
-                    ready(entry.key, entry.value, Int32(polled[index + 1].revents))
-                }
-                for (listener, entry) in zip(open, polled.dropFirst(1 + order.count)) where entry.revents != 0 {
-                    accept(listener)
-                }
+            for (entry, events) in zip(order, ready.dropFirst()) where events != 0 {
+                serve(entry.key, entry.value, events)
             }
+            for (listener, events) in zip(open, ready.dropFirst(1 + order.count)) where events != 0 { accept(listener) }
             expire()
         }
     }
@@ -212,7 +208,7 @@ private final class AgentLoop {
         }
     }
 
-    private func ready(_ id: Int, _ connection: AgentConnection, _ events: Int32) {
+    private func serve(_ id: Int, _ connection: AgentConnection, _ events: Int32) {
         guard connections[id] === connection else { return }
         if events & POLLOUT != 0 { return flush(id, connection) }
         guard events & POLLIN != 0, connection.task == nil, connection.output.isEmpty else { return drop(id) }
@@ -285,11 +281,7 @@ private final class AgentLoop {
         }
     }
 
-    /// Milliseconds until the next deadline, rounded up; -1 when there is none.
-    private func timeout() -> Int32 {
-        let deadlines = connections.values.compactMap(\.deadline) + [acceptsAgainAt, endsAt].compactMap(\.self)
-        guard let next = deadlines.min() else { return -1 }
-        let (seconds, attoseconds) = max(.zero, next - clock.now).components
-        return Int32(clamping: min(seconds, 3600) * 1000 + attoseconds / 1_000_000_000_000_000 + 1)
+    private var nextDeadline: ContinuousClock.Instant? {
+        (connections.values.compactMap(\.deadline) + [acceptsAgainAt, endsAt].compactMap(\.self)).min()
     }
 }

@@ -68,10 +68,8 @@ final class ChildProcess: Sendable {
     /// Waits until the process has ended, something can be read from a descriptor, or the time is over.
     func wait(until deadline: ContinuousClock.Instant? = nil, orReading descriptors: [Int32] = []) {
         guard case .running(_, let descriptor) = state.withLock({ $0 }) else { return }
-        var awaited = ([descriptor] + descriptors).map { pollfd(fd: $0, events: Int16(POLLIN), revents: 0) }
-        let left = deadline.map { max(0, ContinuousClock.now.duration(to: $0) / .milliseconds(1) + 1) } ?? -1
-        let milliseconds = descriptor < 0 ? 20 : left
-        _ = unsafe poll(&awaited, nfds_t(awaited.count), Int32(min(milliseconds, 1e9)))
+        let end = descriptor < 0 ? ContinuousClock.now + .milliseconds(20) : deadline
+        _ = Poll.wait(for: ([descriptor] + descriptors).map { Poll.Awaited($0) }, until: end)
     }
 
     /// The status of wait(2) once the process has ended; 0 if something else has taken it.

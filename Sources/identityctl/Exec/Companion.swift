@@ -70,8 +70,7 @@ enum Companion {
         let source = DispatchSource.makeReadSource(fileDescriptor: command, queue: queue)
         source.setEventHandler {
             // A program that replaces another ends all threads but one, which is no end.
-            var readiness = pollfd(fd: command, events: Int16(POLLIN), revents: 0)
-            if unsafe poll(&readiness, 1, 0) > 0 { ended.finish(.success(())) }
+            if Poll.isReady(command) { ended.finish(.success(())) }
         }
         source.resume()
         defer { source.cancel() }

@@ -1,6 +1,7 @@
 // Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
 
 import Glibc
+import SystemSupport
 
 /// The request that a program writes to its helper's standard input.
 enum HelperInput {
@@ -50,8 +51,7 @@ enum HelperInput {
         var buffer = [UInt8](repeating: 0, count: 4096)
         while true {
             guard ContinuousClock.now < deadline else { throw UsageError("The request on standard input did not end.") }
-            var readiness = pollfd(fd: 0, events: Int16(POLLIN), revents: 0)
-            guard unsafe poll(&readiness, 1, 1000) > 0 else { continue }
+            guard Poll.isReady(0, before: deadline) else { continue }
             let count = unsafe buffer.withUnsafeMutableBytes { unsafe read(0, $0.baseAddress, $0.count) }
             if count == 0 { return nil }
             if count < 0 {

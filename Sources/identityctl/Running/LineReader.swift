@@ -3,6 +3,7 @@
 import Glibc
 import IdentityClient
 import Synchronization
+import SystemSupport
 
 /// A reader of lines from standard input that occupies no thread while it waits.
 final class LineReader: Sendable {
@@ -79,8 +80,7 @@ final class LineReader: Sendable {
         while true {
             try Task.checkCancellation()
             suspension?.makeQuiet()
-            var readiness = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
-            if unsafe poll(&readiness, 1, 0) != 0 { return }
+            if Poll.isReady(descriptor) { return }
             guard ContinuousClock.now < deadline else {
                 throw AuthenticationError(.interactionTimedOut, "\(missing) in time.")
             }

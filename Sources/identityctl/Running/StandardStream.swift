@@ -1,6 +1,7 @@
 // Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
 
 import Glibc
+import SystemSupport
 
 /// Standard output or standard error, unbuffered.
 enum StandardStream: Int32, Sendable {
@@ -44,8 +45,7 @@ enum StandardStream: Int32, Sendable {
                 rest = rest.dropFirst(count)
             } else if count < 0, errno == EAGAIN {
                 // Another program made the stream non-blocking, for example a shared terminal.
-                var readiness = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
-                _ = unsafe poll(&readiness, 1, 1000)
+                _ = Poll.isReady(descriptor, POLLOUT, before: .now + .seconds(1))
             } else if count == 0 || errno != EINTR {
                 throw SystemFailure("\(name) could not be written", number: errno)
             }
@@ -66,8 +66,7 @@ enum StandardInput {
         var buffer = [UInt8](repeating: 0, count: 64 << 10)
         while true {
             try Task.checkCancellation()
-            var readiness = pollfd(fd: 0, events: Int16(POLLIN), revents: 0)
-            guard unsafe poll(&readiness, 1, 0) != 0 else {
+            guard Poll.isReady(0) else {
                 try await Task.sleep(for: .milliseconds(10))
                 continue
             }
