@@ -119,7 +119,7 @@ struct RefusalTests {
             if suberror == "bad_token" {
                 #expect(report.error == "interaction_required.no_tokens")
             } else {
-                let name = suberror ?? "sign_in_expired"
+                let name = suberror == nil ? "sign_in_expired" : "login"
                 #expect(report.error == "interaction_required.\(name)")
                 #expect((1...60).contains(try #require(report.retryAfter)))
             }
