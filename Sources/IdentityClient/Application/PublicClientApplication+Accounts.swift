@@ -109,7 +109,7 @@ extension PublicClientApplication {
         return try await allAccounts().first { $0.key == account.key }
     }
 
-    private func recordID(of id: Account.ID) -> RecordID {
+    func recordID(of id: Account.ID) -> RecordID {
         RecordID(partition: environment.partition, accountID: id.rawValue)
     }
 }

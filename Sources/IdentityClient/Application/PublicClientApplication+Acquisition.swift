@@ -42,6 +42,23 @@ extension PublicClientApplication {
         ) { try await SilentFlow(refresher: refresher).run(bound).proven(by: proof) }
     }
 
+    /// Returns an access token of the cache that is good for long enough and not to be renewed yet, otherwise `nil`. Starts
+    /// nothing.
+    package func cachedToken(scopes: Set<Scope>, account: Account, minimumValidity: Duration) async throws
+        -> AuthenticationResult?
+    {
+        guard !environment.isMoreThanAHit, configuration.broker.broker == nil,
+            let snapshot = try await environment.store.snapshot(for: recordID(of: account.id))
+        else { return nil }
+        let parameters = SilentParameters(scopes: scopes, account: account, minimumValidity: minimumValidity)
+        let need = SilentFlow(refresher: refresher).need(parameters, try parameters.validitySeconds)
+        guard case .valid(let token) = snapshot.selection(for: need, at: environment.clock.unixSeconds) else {
+            return nil
+        }
+        let acquired = AcquiredToken(snapshot: snapshot, token: token, source: .cache)
+        return AuthenticationResult(acquired, requested: scopes, rule: environment.scopeRule)
+    }
+
     /// Acquires an access token for `account` without asking the person, with defaults for everything else.
     ///
     /// - Throws: The errors of ``acquireTokenSilently(_:)``.

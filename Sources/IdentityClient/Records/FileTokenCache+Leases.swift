@@ -15,7 +15,7 @@ extension FileTokenCache: LeaseLocking {
     }
 
     package func isLeaseLocked(_ lease: CacheRecord, for key: CacheKey) async throws -> Bool? {
-        try await readers.reading { try self.findLock(of: lease, for: key) }
+        try await reading { try self.findLock(of: lease, for: key) }
     }
 
     private func findLock(of lease: CacheRecord, for key: CacheKey) throws -> Bool? {

@@ -35,6 +35,7 @@ public final class FileTokenCache: TokenCache, CorruptRecordKeeping {
     /// The files of the next writes.
     let reservedFiles = ReservedFiles<CacheKey>()
     let readers = QueueExecutor("identity-client.file-cache.read", width: 4)
+    private let readsInPlace = Atomic(false)
     /// One queue for each lock: within this object, calls that need the same lock run one after the other.
     let writers = (0..<FileCacheName.stripes).map { QueueExecutor("identity-client.file-cache.write-\($0)") }
 
@@ -85,7 +86,7 @@ public final class FileTokenCache: TokenCache, CorruptRecordKeeping {
     private func lookedUpRecord(for key: CacheKey) async throws -> CacheRecord? {
         // Opening the file reports every problem.
         if (try? isAbsent(key)) == true { return nil }
-        return try await readers.reading { try self.readRecord(for: key) }
+        return try await reading { try self.readRecord(for: key) }
     }
 
     /// Stores `new` under `key` if the stored record is still `expected`: one atomic write, synced unless it is a
@@ -111,7 +112,7 @@ public final class FileTokenCache: TokenCache, CorruptRecordKeeping {
     ///
     /// - Throws: The errors of ``record(for:)``.
     public func records(of kind: CacheKey.Kind, in group: CacheGroup) async throws -> [CacheKey: CacheRecord] {
-        try await readers.reading { try self.readRecords(of: kind, in: group) }
+        try await reading { try self.readRecords(of: kind, in: group) }
     }
 
     /// Writes a file as long as a usual record, under a lock and next to the records, and removes it. The file is not
@@ -141,6 +142,26 @@ public final class FileTokenCache: TokenCache, CorruptRecordKeeping {
     /// - Returns: The path of the renamed file.
     package func setAside(_ key: CacheKey, record: CacheRecord) async throws -> String? {
         try await write(key) { try $0.setAside(record) }
+    }
+}
+
+extension FileTokenCache {
+    /// Does `work` with reads on the caller's thread, for a program that has nothing else to do and would have to start a
+    /// thread for them. Returns `nil` where the files may be on another computer, and a read may hang.
+    package func readingInPlace<Value>(_ work: () async throws -> Value?) async rethrows -> Value? {
+        guard let directory = try? Descriptor.directory(directory()), directory.hasLocksOfThisKernel else { return nil }
+        readsInPlace.store(true, ordering: .relaxed)
+        defer { readsInPlace.store(false, ordering: .relaxed) }
+        return try await work()
+    }
+
+    func reading<Value: Sendable>(_ work: @escaping @Sendable () throws -> Value) async throws -> Value {
+        guard readsInPlace.load(ordering: .relaxed) else { return try await readers.reading(work) }
+        do {
+            return try work()
+        } catch {
+            throw AuthenticationError.fromFileCache(error)
+        }
     }
 }
 

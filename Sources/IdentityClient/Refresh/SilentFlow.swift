@@ -100,7 +100,7 @@ struct SilentFlow: Sendable {
     }
 
     @inline(__always)  // a hit would copy the result otherwise
-    private func need(_ parameters: SilentParameters, _ validity: Int64) -> CredentialRequest {
+    func need(_ parameters: SilentParameters, _ validity: Int64) -> CredentialRequest {
         let tenant =
             environment.hasTenants
             ? (parameters.authority ?? environment.configuration.authority)
@@ -233,7 +233,7 @@ struct SilentFlow: Sendable {
 
 extension SilentParameters {
     /// The minimum validity in whole seconds, rounded up. Ten years are as good as more.
-    fileprivate var validitySeconds: Int64 {
+    var validitySeconds: Int64 {
         get throws {
             guard minimumValidity != .zero else { return 0 }  // no division on the way of a hit
             guard minimumValidity > .zero else {

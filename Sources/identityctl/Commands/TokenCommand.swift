@@ -37,6 +37,20 @@ struct TokenCommand: ToolCommand {
 
     func advice(on error: any Error, in session: Session) -> String? { SilentOptions.advice(on: error) }
 
+    /// Prints a token that stands in a file and is good for long enough: without a deadline, a watch for signals and other
+    /// threads, for which the callers of a helper would wait at each start.
+    func answersAtOnce(in session: Session) async throws -> Bool {
+        let environment = session.environment
+        guard session.recording == nil, try scheme.chosen(environment) != .pop, try !file.isGiven,
+            try environment.given("agent", nil) == nil
+        else { return false }
+        try signedRequest.checkIsUnused()
+        let wanted = try WantedToken(token, account, silent, environment)
+        guard let token = try await wanted.stored(try application(in: session), in: session) else { return false }
+        try await session.write(token, isPersistent: true)
+        return true
+    }
+
     func run(in session: Session) async throws {
         if session.recording != nil, try session.environment.given("agent", nil) != nil {
             throw UsageError("--record: the agent exchanges nothing here. Unset IDENTITYCTL_AGENT.")
@@ -47,14 +61,17 @@ struct TokenCommand: ToolCommand {
         let environment = session.environment
         let wanted = try WantedToken(token, account, silent, environment)
         if let agent = try environment.given("agent", nil) { return try await run(in: session, through: agent, wanted) }
-        let configuration = try provider.configuration(
-            environment,
-            passPhrases: session.passPhrases,
-            logger: session.logger
-        )
-        let application = try session.application(configuration)
+        let application = try application(in: session)
         let token = try await wanted.acquireWithWarning(from: application, in: session)
-        let isPersistent = !(configuration.cache is InMemoryTokenCache)
+        let isPersistent = !(application.configuration.cache is InMemoryTokenCache)
         try await session.write(token.result, token.idToken, isPersistent: isPersistent)
+    }
+
+    /// Makes it once: what it reads may be a pipe.
+    private func application(in session: Session) throws -> PublicClientApplication {
+        if let made = session.made { return made }
+        return try session.application(
+            provider.configuration(session.environment, passPhrases: session.passPhrases, logger: session.logger)
+        )
     }
 }

@@ -146,8 +146,24 @@ struct WantedToken: Sendable {
     func acquireWithWarning(from application: PublicClientApplication, in session: Session) async throws -> HandedToken
     {
         let token = try await acquire(from: application, in: session)
+        warn(of: token, in: session)
+        return token
+    }
+
+    private func warn(of token: HandedToken, in session: Session) {
         session.console.warn(ofShortLife: .seconds(token.expiresOn.timeIntervalSinceNow), below: minimumValidity)
         session.warn(ofClaimsMissingIn: token.result, wanting: scopes)
+    }
+
+    /// Returns the token if it stands in a file of this computer and needs nothing else; otherwise `nil`.
+    func stored(_ application: PublicClientApplication, in session: Session) async throws -> AuthenticationResult? {
+        guard let cache = application.configuration.cache as? FileTokenCache, claims == nil, !forcesRefresh, !isIDToken
+        else { return nil }
+        let token = try await cache.readingInPlace {
+            let account = try await application.chosenAccount(account)
+            return try await application.cachedToken(scopes: scopes, account: account, minimumValidity: minimumValidity)
+        }
+        if let token { warn(of: HandedToken(result: token, idToken: nil), in: session) }
         return token
     }
 }

@@ -57,6 +57,9 @@ final class Session: Sendable {
         return made
     }
 
+    /// The application object, once there is one.
+    var made: PublicClientApplication? { application.withLock { $0 } }
+
     /// Remembers the store that the advice on errors is about.
     func uses(_ cache: DesktopTokenCache, _ group: CacheGroup) {
         desktop.withLock { $0 = (cache, group) }

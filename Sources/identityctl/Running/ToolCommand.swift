@@ -1,6 +1,7 @@
 // Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
 
 import ArgumentParser
+import Glibc
 import IdentityClient
 import Logging
 
@@ -30,6 +31,10 @@ protocol ToolCommand: AsyncParsableCommand, Sendable {
     /// caller would throw a good token away.
     var tellsLossByStatus: Bool { get }
 
+    /// Does the command's work if that neither waits nor changes anything, so that a signal may end it anywhere. Returns whether
+    /// it did; otherwise ``run(in:)`` is called. `false` by default.
+    func answersAtOnce(in session: Session) async throws -> Bool
+
     /// Does the command's work. It ends soon after its task is cancelled.
     func run(in session: Session) async throws
 
@@ -58,6 +63,8 @@ extension ToolCommand {
     var tellsLossByStatus: Bool { true }
 
     func recording() throws -> Recording? { nil }
+
+    func answersAtOnce(in session: Session) async throws -> Bool { false }
 
     func advice(on error: any Error, in session: Session) -> String? { nil }
 
@@ -92,7 +99,12 @@ extension ToolCommand {
             Session(environment: variables, console: console, isJSON: isJSON, logLevel: .critical).report(error)
             return ExitStatus(for: error)
         }
-        // Nothing begins before its end by a signal is provided for.
+        do {
+            if try await answersAtOnce(in: session) { return .done }
+        } catch {
+            return await end(session, .failure(error), endsByBrokenPipe: !Signals.isIgnored(SIGPIPE))
+        }
+        // Nothing else begins before its end by a signal is provided for.
         let (watching, watch) = AsyncStream<Never>.makeStream()
         let work = Task {
             for await _ in watching {}
@@ -113,7 +125,7 @@ extension ToolCommand {
         await session.finishPendingWork()
         signals.stop()
         console.clearProgress()
-        return reportingLoss(in: session, else: await end(session, outcome, signals))
+        return reportingLoss(in: session, else: await end(session, outcome, endsByBrokenPipe: signals.endsByBrokenPipe))
     }
 
     /// Reports an answer that is lost with the program. Returns the status that tells it, or `usual`.
@@ -124,14 +136,18 @@ extension ToolCommand {
     }
 
     /// Reports the end of the work.
-    private func end(_ session: Session, _ outcome: Result<Void, any Error>, _ signals: Signals) async -> ExitStatus {
+    private func end(
+        _ session: Session,
+        _ outcome: Result<Void, any Error>,
+        endsByBrokenPipe: Bool
+    ) async -> ExitStatus {
         switch outcome {
         case .success:
             await session.endRecording(.done, nil)
             return .done
         case .failure(let ended as Ended): return ended.status
         case .failure(let failure as SystemFailure)
-        where failure.isBrokenPipe && signals.endsByBrokenPipe && session.loss == nil:
+        where failure.isBrokenPipe && endsByBrokenPipe && session.loss == nil:
             Signals.endByBrokenPipe()
         case .failure(let error):
             await session.endRecording(ExitStatus(for: error), error)
