@@ -4,7 +4,7 @@ import Glibc
 
 /// The one place that calls poll(2).
 package enum Poll {
-    /// A descriptor, and what it is to be ready for. Errors and hang-ups are always told.
+    /// A descriptor and the events to wait for. Errors and hang-ups always count.
     package struct Awaited {
         let descriptor: Int32
         let events: Int32
@@ -19,7 +19,7 @@ package enum Poll {
     /// Blocks until one of the descriptors is ready, or a signal comes.
     ///
     /// - Parameter deadline: The end of the wait; a time that is over only looks, and `nil` waits without end.
-    /// - Returns: What each of them is ready for, in their order: 0 for nothing.
+    /// - Returns: The events of each descriptor, in the same order; 0 for none.
     package static func wait(for awaited: [Awaited], until deadline: ContinuousClock.Instant?) -> [Int32] {
         var polled = awaited.map { pollfd(fd: $0.descriptor, events: Int16($0.events), revents: 0) }
         guard unsafe poll(&polled, nfds_t(polled.count), milliseconds(until: deadline)) > 0 else {

@@ -131,7 +131,7 @@ enum OAuthErrorMapping {
             """
     }
 
-    /// What one of the provider's words says beyond the code.
+    /// The advice for one of the provider's words, which the code does not give.
     private static func adviceByWord(_ server: ServerError, _ code: AuthenticationError.Code) -> String? {
         switch (code, server.suberror) {
         case (.loginRequired, "basic_action"), (.loginRequired, "device_authentication_failed"):
