@@ -46,8 +46,9 @@ struct TokenCommand: ToolCommand {
         else { return false }
         try signedRequest.checkIsUnused()
         let wanted = try WantedToken(token, account, silent, environment)
-        guard let token = try await wanted.stored(try application(in: session), in: session) else { return false }
-        try await session.write(token, isPersistent: true)
+        guard let token = try await wanted.stored(try application(in: session)) else { return false }
+        wanted.warn(of: token, in: session)
+        try await session.write(token.result, isPersistent: true)
         return true
     }
 

@@ -121,6 +121,7 @@ struct WantedToken: Sendable {
 
     /// Acquires the token from the cache, or from the provider.
     func acquire(from application: PublicClientApplication, in session: Session) async throws -> HandedToken {
+        if let token = try await stored(application) { return token }
         var parameters = SilentParameters(
             scopes: scopes,
             account: try await application.chosenAccount(account),
@@ -150,21 +151,22 @@ struct WantedToken: Sendable {
         return token
     }
 
-    private func warn(of token: HandedToken, in session: Session) {
+    func warn(of token: HandedToken, in session: Session) {
         session.console.warn(ofShortLife: .seconds(token.expiresOn.timeIntervalSinceNow), below: minimumValidity)
         session.warn(ofClaimsMissingIn: token.result, wanting: scopes)
     }
 
-    /// Returns the token if it stands in a file of this computer and needs nothing else; otherwise `nil`.
-    func stored(_ application: PublicClientApplication, in session: Session) async throws -> AuthenticationResult? {
-        guard let cache = application.configuration.cache as? FileTokenCache, claims == nil, !forcesRefresh, !isIDToken
+    /// Returns the token if it stands in a file of this computer and is good for long enough: without a deadline and another
+    /// thread, for which the callers of a helper would wait at each start. Otherwise returns `nil`.
+    func stored(_ application: PublicClientApplication) async throws -> HandedToken? {
+        guard let cache = application.configuration.cache as? FileTokenCache, scheme == .bearer, claims == nil,
+            refusedToken == nil, !forcesRefresh, !isIDToken
         else { return nil }
-        let token = try await cache.readingInPlace {
+        let result = try await cache.readingInPlace {
             let account = try await application.chosenAccount(account)
             return try await application.cachedToken(scopes: scopes, account: account, minimumValidity: minimumValidity)
         }
-        if let token { warn(of: HandedToken(result: token, idToken: nil), in: session) }
-        return token
+        return result.map { HandedToken(result: $0, idToken: nil) }
     }
 }
 
