@@ -301,6 +301,21 @@ import Testing
         #expect(stored?.record != nil && stored?.credentials.version == 2)
     }
 
+    /// The record was read under the lease.
+    @Test(arguments: [false, true])
+    func aRefreshLooksAgainOnlyWhereAnotherProcessWrote(isChanged: Bool) async throws {
+        try await put(Fixture.credentials())
+        let base = try #require(try await store.snapshot(for: id)?.credentials)
+        let other = CredentialStore(cache: cache, group: group, clientID: "client")
+        if isChanged { _ = try await other.update(id) { _ in Fixture.credentials(refreshToken: "of the other") } }
+        let before = cache.state.value
+        let write = AccountWrite.rotate(base, sent: try #require(base.refreshToken), secret: "rotated")
+        let stored = try await store.commit(id, write, at: Self.now)
+        #expect(stored?.credentials.refreshToken?.secret == (isChanged ? "of the other" : "rotated"))
+        let after = cache.state.value
+        #expect(after.writes == before.writes + 1 && after.reads == before.reads + (isChanged ? 1 : 0))
+    }
+
     @Test func listsWithoutDecodingAgain() async throws {
         try await put(Fixture.credentials())
         let first = try await store.allSnapshots()
