@@ -16,7 +16,7 @@ import time
 from store import fill
 
 # What a token from a file may cost at most. Of page faults 350 are wanted.
-LIMITS = {"instructions": 7_000_000, "threads": 1}
+LIMITS = {"instructions": 5_000_000, "threads": 1}
 
 
 def faults(command, environment):
