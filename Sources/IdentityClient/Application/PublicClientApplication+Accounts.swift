@@ -312,10 +312,9 @@ extension PublicClientApplication {
     ///     granted `openid`, otherwise a token without an API's scope.
     ///   - authority: Another authority of the same kind and cloud, such as a tenant or a B2C policy; `nil` means the
     ///     configured authority.
-    /// - Throws: The errors of ``acquireTokenSilently(_:)``; `.invalidResponse` when the answer is about another person;
-    ///   `.invalidResponse` and its second levels when it is not believed or cannot be read, among them
-    ///   `.malformedResponse` and `.untrustedAuthority`; `.unsupported` when the provider publishes no
-    ///   endpoint or encrypts the answer; `.interactionRequired` when the endpoint refuses a new token or demands more of
+    /// - Throws: The errors of ``acquireTokenSilently(_:)``; `.invalidResponse` and its second
+    ///   levels when the answer is about another person, is not believed or cannot be read, among them `.malformedResponse`
+    ///   and `.untrustedAuthority`; `.unsupported` when the provider publishes no endpoint or encrypts the answer; `.interactionRequired` when the endpoint refuses a new token or demands more of
     ///   the sign-in; `CancellationError`.
     /// - SeeAlso: [OpenID Connect Core §5.3](https://openid.net/specs/openid-connect-core-1_0.html#UserInfo)
     public func userInfo(

@@ -102,20 +102,19 @@ enum OAuthErrorMapping {
         if description.hasPrefix("AADB2C90118") { return .passwordResetRequired }
         if description.hasPrefix("AADB2C90091") { return .userCancelled }
         if description.hasPrefix("AADSTS50196") { return .requestLoop }
-        for (number, code) in codeByEntraNumber
-        where server.errorCodes.contains(number) || description.hasPrefix("AADSTS\(number):") {
-            return code
-        }
-        return nil
+        return codeByEntraNumber.first { has($0.0, server) }?.1
+    }
+
+    /// Whether a refusal has this number of Entra ID's, as a member or at the beginning of its description.
+    private static func has(_ number: Int, _ server: ServerError) -> Bool {
+        server.errorCodes.contains(number)
+            || server.errorDescription?.utf8.starts(with: "AADSTS\(number):".utf8) ?? false
     }
 
     /// Whether a policy of Entra ID's demands a computer that the organization manages, or an application that it protects.
     private static func wantsADevice(_ server: ServerError) -> Bool {
         server.suberror == "protection_policy_required" || server.suberror == "device_authentication_failed"
-            || [53000, 53001, 53002, 53009, 50097, 50129, 530_003].contains { number in
-                server.errorCodes.contains(number)
-                    || server.errorDescription?.hasPrefix("AADSTS\(number):") ?? false
-            }
+            || [53000, 53001, 53002, 53009, 50097, 50129, 530_003].contains { has($0, server) }
     }
 
     private static func deviceAdvice(_ isThroughBroker: Bool) -> String {
@@ -148,9 +147,7 @@ enum OAuthErrorMapping {
 
     private static func isAboutTheRedirect(_ server: ServerError) -> Bool {
         ["redirect_uri_mismatch", "invalid_redirect_uri"].contains(server.error)
-            || [50011, 500_113].contains { number in
-                server.errorCodes.contains(number) || server.errorDescription?.hasPrefix("AADSTS\(number):") ?? false
-            }
+            || [50011, 500_113].contains { has($0, server) }
     }
 
     private static let codeByEntraNumber: [(Int, AuthenticationError.Code)] = [
