@@ -29,6 +29,11 @@ ARRIVED, STUCK, FAILED, UNREACHABLE = 0, 3, 4, 5
 
 LOOPBACK_HOSTS = ("localhost", "127.0.0.1", "::1")
 
+# What a browser says when a person opens an address in a window. Who does not say so may be no browser.
+NAVIGATION = {
+    "Sec-Fetch-Mode": "navigate", "Sec-Fetch-Dest": "document", "Sec-Fetch-Site": "none", "Sec-Fetch-User": "?1",
+}
+
 # How the controls on login and consent pages are told apart, by their names and labels.
 USERNAME = r"^(user(_?name)?|login|email|sub|identifier|account)$"
 YES = r"\b(allow|authori[sz]e|accept|approve|grant|confirm|continue|verify|yes|agree|submit)\b"
@@ -90,7 +95,7 @@ def behind_start(url):
         return url
     connection = http.client.HTTPConnection(parts.hostname, parts.port, timeout=20)
     try:
-        connection.request("GET", parts.path)
+        connection.request("GET", parts.path, headers=NAVIGATION)
         return connection.getresponse().headers["Location"] or url
     finally:
         connection.close()
