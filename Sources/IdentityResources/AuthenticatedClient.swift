@@ -3,6 +3,8 @@
 public import FoundationEssentials
 public import HTTPTypes
 public import IdentityClient
+import OAuthWire
+import Synchronization
 import SystemSupport
 
 /// A client that calls a resource (an API) on behalf of an account.
@@ -19,8 +21,9 @@ import SystemSupport
 /// let (response, body) = try await graph.get(me)
 /// ```
 ///
-/// The token goes to any address that a request names, if it is https, or http on this computer itself: name only
-/// addresses that you trust. Keep one object for an account and its scopes; concurrent calls share token requests.
+/// The token goes to one origin: that of the first request, which is https, or http on this computer itself. A client of a
+/// ``ProtectedResource`` sends it to the resource's own addresses only. Keep one object for an account and its scopes at an
+/// API; concurrent calls share token requests.
 public final class AuthenticatedClient: Sendable {
     /// The application object that acquires the tokens.
     public let application: PublicClientApplication
@@ -40,6 +43,8 @@ public final class AuthenticatedClient: Sendable {
     let timeout: Duration
     let maximumResponseBytes: Int
     let onWait: (@Sendable (_ host: String, _ duration: Duration) -> Void)?
+    /// Where the token goes: the resource, or the origin of the first request.
+    private let place: Mutex<WebAddress?>
 
     /// Creates a client, without network or file access.
     ///
@@ -80,6 +85,58 @@ public final class AuthenticatedClient: Sendable {
         )
     }
 
+    /// Creates a client of a protected resource, without network or file access. The token goes to the resource's address and
+    /// below it, by whole segments of the path, and nowhere else.
+    ///
+    /// ```swift
+    /// let resource = try await ProtectedResource.discover(at: "https://api.example.com/mcp")
+    /// let client = try AuthenticatedClient(application: app, account: account, resource: resource)
+    /// ```
+    /// - Parameters:
+    ///   - application: An application whose authority is for the resource (``ProtectedResource/authority(issuer:)``).
+    ///   - account: The account on whose behalf calls are made.
+    ///   - resource: The resource.
+    ///   - scopes: The scopes of the token; `nil`, the default, means the resource's.
+    ///   - transport: How requests are sent; `nil` means the application's transport.
+    ///   - timeout: The most that one call may take in all. One minute unless given.
+    ///   - maximumResponseBytes: The largest body that is given back in memory; 16 MiB unless given.
+    /// - Throws: `.invalidArgument` if the application's authority is not for the resource; `.unsupported` if the resource
+    ///   takes bound tokens only (DPoP).
+    public convenience init(
+        application: PublicClientApplication,
+        account: Account,
+        resource: ProtectedResource,
+        scopes: Set<Scope>? = nil,
+        transport: (any HTTPTransport)? = nil,
+        timeout: Duration = .seconds(60),
+        maximumResponseBytes: Int = 16 << 20
+    ) throws {
+        guard let place = WebAddress(resource.identifier),
+            application.configuration.authority.resource.map({ WireText.areSame($0, resource.identifier) }) == true
+        else {
+            throw AuthenticationError(
+                .invalidArgument,
+                "The application's authority is not for \(resource.identifier): make it with the resource's authority(issuer:)."
+            )
+        }
+        guard !resource.requiresDPoP else {
+            throw AuthenticationError(
+                .unsupported,
+                "\(resource.identifier) takes only tokens that are bound to a key (DPoP), which this version does not request."
+            )
+        }
+        self.init(
+            application: application,
+            account: account,
+            scopes: scopes ?? resource.scopes,
+            transport: transport,
+            timeout: timeout,
+            maximumResponseBytes: maximumResponseBytes,
+            place: place,
+            onWait: nil
+        )
+    }
+
     /// The same, which tells when a server asks to wait, and how long.
     ///
     /// - Parameter acquire: Acquires the tokens in place of the application, which then gives the clock and the logger.
@@ -92,6 +149,7 @@ public final class AuthenticatedClient: Sendable {
         timeout: Duration,
         maximumResponseBytes: Int = 16 << 20,
         scheme: AuthenticationScheme = .bearer,
+        place: WebAddress? = nil,
         acquire: (@Sendable (SilentParameters) async throws -> AuthenticationResult)? = nil,
         onWait: (@Sendable (_ host: String, _ duration: Duration) -> Void)?
     ) {
@@ -103,12 +161,34 @@ public final class AuthenticatedClient: Sendable {
         self.maximumResponseBytes = max(0, maximumResponseBytes)
         self.scheme = scheme
         self.onWait = onWait
+        self.place = Mutex(place)
         var parameters = SilentParameters(scopes: scopes, account: account, authority: authority)
         parameters.scheme = scheme
         tokens = ResourceTokens(
             parameters,
             acquire: acquire ?? { try await application.acquireTokenSilently($0) }
         )
+    }
+
+    /// Returns where the token goes.
+    ///
+    /// - Throws: `.invalidArgument` if that is not where a request is for.
+    func reach(_ address: WebAddress) throws -> WebAddress {
+        let place = place.withLock { place in
+            let known = place ?? address.root
+            place = known
+            return known
+        }
+        guard place.isAbove(address) else {
+            throw AuthenticationError(
+                .invalidArgument,
+                """
+                This client's token goes to \(place.text) only, and not to \(address.withoutQuery). Make another client for \
+                another API.
+                """
+            )
+        }
+        return place
     }
 
     /// Sends `request`, and returns the whole answer, whatever its status.
@@ -119,7 +199,8 @@ public final class AuthenticatedClient: Sendable {
     ///   resource made a claims challenge, and with its `challenge` if it demands more scopes or another authentication:
     ///   `.insufficientScope`, `.insufficientUserAuthentication`; every other error of `acquireTokenSilently(_:)`; `.network` when no answer
     ///   came, or not in time; `.malformedResponse` when a redirect is not followed, and above the limit;
-    ///   `.fileUnavailable` when a file of the body cannot be read; `CancellationError`.
+    ///   `.fileUnavailable` when a file of the body cannot be read; `.invalidArgument` when the address is none that the
+    ///   token goes to; `CancellationError`.
     public func send(
         _ request: HTTPRequest,
         body: RequestBody? = nil

@@ -20,7 +20,7 @@ struct ResourceCall: Sendable {
         _ body: RequestBody?,
         _ meter: ProgressMeter? = nil
     ) async throws -> any HTTPExchange {
-        var (route, body) = (try ResourceRoute(request.describing(body)), body)
+        var (route, body) = (try ResourceRoute(request.describing(body), reach: client.reach), body)
         var token = try await client.tokens.current()
         var history = ResourceDecision.History(sentToken: true, isTokenNew: token.source == .identityProvider)
         history.granted = token.scopes

@@ -8,9 +8,11 @@ struct ResourceRoute: Sendable {
     let address: WebAddress
     /// The request, without the token.
     let request: HTTPRequest
-    /// Whether the request carries the token. `false` after a redirect to another origin, even if a later redirect
-    /// leads back.
+    /// Whether the request carries the token. `false` after a redirect to where it may not go, even if a later redirect leads
+    /// back.
     let carriesToken: Bool
+    /// Where the token may go: this address, and below it.
+    private let reach: WebAddress
     private let redirects: Int
 
     /// The longest address in bytes. It exceeds the limit for a provider's endpoints, because of pages and signed
@@ -20,8 +22,9 @@ struct ResourceRoute: Sendable {
 
     /// Creates the route of a request.
     ///
-    /// - Throws: `.invalidArgument` when the request is not to https, or http on this computer.
-    init(_ request: HTTPRequest) throws {
+    /// - Parameter reach: Returns where the token may go, of the request's address.
+    /// - Throws: `.invalidArgument` when the request is not to https, or http on this computer; the errors of `reach`.
+    init(_ request: HTTPRequest, reach: (WebAddress) throws -> WebAddress = { $0.root }) throws {
         let text = "\(request.scheme ?? "")://\(request.authority ?? "")\(request.path ?? "/")"
         guard let address = WebAddress(text, maximumLength: Self.maximumAddressLength) else {
             throw AuthenticationError(
@@ -37,6 +40,7 @@ struct ResourceRoute: Sendable {
             method: request.method,
             fields: fields,
             carriesToken: true,
+            reach: try reach(address),
             redirects: 0
         )
     }
@@ -46,10 +50,12 @@ struct ResourceRoute: Sendable {
         method: HTTPRequest.Method,
         fields: HTTPFields,
         carriesToken: Bool,
+        reach: WebAddress,
         redirects: Int
     ) {
         self.address = address
         self.carriesToken = carriesToken
+        self.reach = reach
         self.redirects = redirects
         request = HTTPRequest(
             method: method,
@@ -84,7 +90,8 @@ struct ResourceRoute: Sendable {
             address: next,
             method: request.method,
             fields: isSameOrigin ? request.headerFields : request.headerFields.forAnotherOrigin,
-            carriesToken: carriesToken && isSameOrigin,
+            carriesToken: carriesToken && reach.isAbove(next),
+            reach: reach,
             redirects: redirects + 1
         )
     }
@@ -106,6 +113,26 @@ extension HTTPFields {
 }
 
 extension WebAddress {
+    /// The origin, as an address.
+    var root: WebAddress { WebAddress(scheme: scheme, host: host, port: port, path: "") }
+
+    /// Whether another address has the same origin, and this one's path or one below it, by whole segments.
+    func isAbove(_ other: WebAddress) -> Bool {
+        guard origin == other.origin else { return false }
+        if let query {
+            return path.utf8.elementsEqual(other.path.utf8) && query.utf8.elementsEqual((other.query ?? "").utf8)
+        }
+        let above = path.hasSuffix("/") ? String(path.dropLast()) : path
+        if above.isEmpty { return true }
+        return !other.climbs
+            && (other.path.utf8.elementsEqual(above.utf8) || other.path.utf8.starts(with: "\(above)/".utf8))
+    }
+
+    /// Whether a segment of the path means the one above it, or none, to a server that resolves it.
+    private var climbs: Bool {
+        segments.contains { [".", "..", "%2e", ".%2e", "%2e.", "%2e%2e"].contains($0.lowercased()) }
+    }
+
     /// Returns the address that `reference` denotes relative to this address, or `nil` if it is not acceptable.
     ///
     /// - SeeAlso: [RFC 3986 §5.2](https://www.rfc-editor.org/rfc/rfc3986#section-5.2)

@@ -48,6 +48,9 @@ extension Reading {
     static func discovery(_ bytes: [UInt8]) {
         guard let json = object(bytes) else { return }
         _ = try? DiscoveryDocument(json)
+        if let metadata = try? ResourceMetadata(json) {
+            precondition((1...16).contains(metadata.authorizationServers.count), "no server, or endless ones")
+        }
         _ = try? InstanceDiscoveryResponse(json)
         _ = ProviderDocument(decoding: CacheRecord(bytes: bytes))
     }

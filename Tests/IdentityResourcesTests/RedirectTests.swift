@@ -76,6 +76,16 @@ struct ResourceRedirectTests {
         #expect(other.requests.map(\.body.count) == [0])
     }
 
+    @Test func sendsTheTokenToTheFirstOriginAlone() async throws {
+        let setup = try TestSetup()
+        let (client, token) = try await setup.resourceClient()
+        let (server, other) = (try ResourceServer(answering: "here"), try ResourceServer(answering: "there"))
+        _ = try await client.get(server.url("/a"))
+        try await expectError(.invalidArgument) { try await client.get(other.url()) }
+        _ = try await client.get(server.url("/b/../c"))
+        #expect(server.authorizations == [token, token] && other.requests.isEmpty)
+    }
+
     @Test func endsALoop() async throws {
         let setup = try TestSetup()
         let (client, _) = try await setup.resourceClient()

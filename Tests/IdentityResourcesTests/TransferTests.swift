@@ -3,11 +3,12 @@
 import Foundation
 import HTTPTypes
 import IdentityClient
-import IdentityResources
 import IdentityTestSupport
 import IdentityTesting
 import LoopbackHTTP
 import Testing
+
+@testable import IdentityResources
 
 /// Uploads and downloads over libcurl.
 @Suite(.timeLimit(.minutes(1)))
@@ -26,6 +27,13 @@ struct TransferTests {
     private func settled(_ client: AuthenticatedClient, _ count: () -> Int64) async throws -> Int64 {
         let server = try ScriptedServer(answering: "HTTP/1.1 204 No Content\r\n\r\n")
         defer { server.close() }
+        let (application, account) = (client.application, client.account)
+        let client = AuthenticatedClient(
+            application: application,
+            account: account,
+            scopes: client.scopes,
+            transport: client.transport
+        )
         var (last, calls) = (count(), 0)
         while calls < 50, last < Self.whatMayBeHeld {
             #expect(try await client.send(.get(server)).response.status == .noContent)

@@ -82,9 +82,8 @@ struct ResourceWaitingTests {
     @Test func refusesAnAnswerAboveTheLimit() async throws {
         let setup = try TestSetup()
         let (client, _) = try await setup.resourceClient(maximumResponseBytes: 4)
-        let fits = try ResourceServer(answering: "1234")
-        #expect(text(try await client.get(fits.url()).body) == "1234")
-        let server = try ResourceServer(answering: "12345")
+        let server = try ResourceServer { LoopbackResponse(status: 200, text: $0.path == "/fits" ? "1234" : "12345") }
+        #expect(text(try await client.get(server.url("/fits")).body) == "1234")
         try await expectError(.malformedResponse) { try await client.get(server.url()) }
     }
 

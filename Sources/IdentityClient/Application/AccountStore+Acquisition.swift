@@ -263,7 +263,7 @@ extension Authority {
     fileprivate var mayNameItself: Bool {
         switch kind {
         case .entra, .b2c, .externalID, .adfs: false
-        case .openIDConnect: true
+        case .openIDConnect, .authorizationServer: true
         case .oauth2(let endpoints): endpoints.issuer != nil
         }
     }

@@ -189,8 +189,8 @@ extension PublicClientApplication {
     /// lists its grants without this one, nothing is sent.
     ///
     /// - Throws: The errors of ``acquireTokenSilently(_:)``; `.unsupported` when the provider does not exchange tokens, or
-    ///   issues another kind of token than requested; `.invalidScope` when it issues none for the audience, the resource or
-    ///   a scope; `.clientNotRegistered` when the client may not exchange tokens; `.blockedByPolicy`; `.configuration` when it
+    ///   issues another kind of token than requested; `.invalidTarget` when it issues none for the audience or the resource,
+    ///   `.invalidScope` for a scope; `.clientNotRegistered` when the client may not exchange tokens; `.blockedByPolicy`; `.configuration` when it
     ///   refuses a given token, or the request for another reason; `.loginRequired` when it refuses an account's token;
     ///   `.invalidArgument` when a parameter is not acceptable; `.invalidResponse` and its second levels when the answer is
     ///   not believed; `.network`, `.serverUnavailable`; `CancellationError`.

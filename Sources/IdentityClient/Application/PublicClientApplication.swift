@@ -61,7 +61,7 @@ public final class PublicClientApplication: Sendable {
         }
         _ = try ExtraItems.checkedForm(
             configuration.extraTokenParameters,
-            reserved: TokenRequestMessage.reservedNames,
+            reserved: TokenRequestMessage.reservedNames.union(configuration.authority.resourceItems.map(\.0)),
             atMost: 4096
         )
         self.configuration = configuration

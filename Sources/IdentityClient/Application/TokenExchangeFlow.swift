@@ -184,9 +184,9 @@ extension AuthenticationError {
         guard let word = serverError?.error else { return self }
         let said: (code: AuthenticationError.Code, message: String)? =
             switch (word, code) {
-            case ("invalid_target", .invalidScope):
+            case ("invalid_target", .invalidTarget):
                 (
-                    .invalidScope,
+                    .invalidTarget,
                     """
                     The provider issues no token for this audience or resource. Check the names, and for which services the \
                     client may exchange tokens.

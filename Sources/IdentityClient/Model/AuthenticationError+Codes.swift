@@ -137,6 +137,8 @@ extension AuthenticationError.Code {
     public static let clientNotRegistered = Self(rawValue: "configuration.client_not_registered")
     /// The provider does not know a scope or its API, or does not allow the scope to this client.
     public static let invalidScope = Self(rawValue: "configuration.invalid_scope")
+    /// The provider issues no tokens for this resource or audience (RFC 8707).
+    public static let invalidTarget = Self(rawValue: "configuration.invalid_target")
     /// The organization's policy blocks this sign-in; asking again does not help.
     public static let blockedByPolicy = Self(rawValue: "configuration.blocked_by_policy")
     /// A file for sending or writing cannot be used.

@@ -5,14 +5,17 @@ import OAuthWire
 // Differences between the kinds of providers that follow from the kind alone.
 extension Authority {
     package var issuesIDTokens: Bool {
-        if case .oauth2 = kind { false } else { true }
+        switch kind {
+        case .oauth2, .authorizationServer: false
+        case .entra, .b2c, .externalID, .adfs, .openIDConnect: true
+        }
     }
 
     /// Whether `client_info` identifies the person.
     var hasHomeAccounts: Bool {
         switch kind {
         case .entra, .b2c, .externalID: true
-        case .adfs, .openIDConnect, .oauth2: false
+        case .adfs, .openIDConnect, .oauth2, .authorizationServer: false
         }
     }
 
@@ -27,7 +30,7 @@ extension Authority {
     var offersAccountSelection: Bool {
         switch kind {
         case .entra, .externalID: true
-        case .b2c, .adfs, .openIDConnect, .oauth2: false
+        case .b2c, .adfs, .openIDConnect, .oauth2, .authorizationServer: false
         }
     }
 
@@ -35,7 +38,7 @@ extension Authority {
     var hasApplicationKeys: Bool {
         switch kind {
         case .entra, .externalID: true
-        case .b2c, .adfs, .openIDConnect, .oauth2: false
+        case .b2c, .adfs, .openIDConnect, .oauth2, .authorizationServer: false
         }
     }
 
@@ -45,7 +48,7 @@ extension Authority {
 
     /// Returns the rule by which the scopes in a partition's records compare.
     package static func scopeRule(forPartition partition: String) -> ScopeRule {
-        ScopeRule(ignoresCase: !partition.hasPrefix("oidc|") && !partition.hasPrefix("oauth2|"))
+        ScopeRule(ignoresCase: !["oidc|", "oauth2|", "oauth2-issuer|"].contains(where: partition.hasPrefix))
     }
 
     var scopeRule: ScopeRule { ScopeRule(ignoresCase: isMicrosoft) }
@@ -68,6 +71,16 @@ extension Authority {
             )
         }
     }
+}
+
+extension Authority {
+    /// The parameter of a request for codes and tokens that names the resource.
+    ///
+    /// - SeeAlso: [RFC 8707 §2](https://www.rfc-editor.org/rfc/rfc8707#section-2)
+    var resourceItems: [(String, String)] { resource.map { [("resource", $0)] } ?? [] }
+
+    /// The canonical address, and the resource after a space: what tells this authority from others of its kind.
+    package var fullName: String { url + (resource.map { " " + $0 } ?? "") }
 }
 
 // Tenants, and the accounts that belong to them.
@@ -126,7 +139,7 @@ extension Authority {
         case .b2c(let base, let tenant, _, .query(let spelled)): "\(base.origin)/\(tenant)/?p=\(spelled)"
         case .externalID(let base, let tenant): "\(base.origin)/\(tenant)/"
         case .adfs(let base): "\(base.origin)/adfs/"
-        case .openIDConnect(let issuer, _, _): issuer
+        case .openIDConnect(let issuer, _, _), .authorizationServer(let issuer, _): issuer
         case .oauth2(let endpoints): endpoints.token
         }
     }
@@ -135,7 +148,8 @@ extension Authority {
     package var base: WebAddress {
         switch kind {
         case .entra(let base, _), .b2c(let base, _, _, _), .externalID(let base, _), .adfs(let base): base
-        case .openIDConnect(let issuer, _, _): WebAddress(issuer) ?? WebAddress(host: "invalid")
+        case .openIDConnect(let issuer, _, _), .authorizationServer(let issuer, _):
+            WebAddress(issuer) ?? WebAddress(host: "invalid")
         case .oauth2(let endpoints): WebAddress(endpoints.token) ?? WebAddress(host: "invalid")
         }
     }
@@ -147,7 +161,7 @@ extension Authority {
     package var isMicrosoft: Bool {
         switch kind {
         case .entra, .b2c, .externalID, .adfs: true
-        case .openIDConnect, .oauth2: false
+        case .openIDConnect, .oauth2, .authorizationServer: false
         }
     }
 
@@ -155,7 +169,7 @@ extension Authority {
     package var tenant: String? {
         switch kind {
         case .entra(_, let tenant), .b2c(_, let tenant, _, _), .externalID(_, let tenant): tenant
-        case .adfs, .openIDConnect, .oauth2: nil
+        case .adfs, .openIDConnect, .oauth2, .authorizationServer: nil
         }
     }
 
@@ -169,6 +183,8 @@ extension Authority {
         case .adfs(let base): "adfs|\(base.environment)"
         case .openIDConnect(let issuer, _, _): "oidc|" + issuer
         case .oauth2(let endpoints): "oauth2|" + endpoints.token
+        // A space is in neither of the two. Earlier versions know no such partition, and leave its records alone.
+        case .authorizationServer: "oauth2-issuer|" + fullName
         }
     }
 
@@ -178,7 +194,7 @@ extension Authority {
         case .entra(_, let tenant), .b2c(_, let tenant, _, _), .externalID(_, let tenant): tenant
         case .adfs: "adfs"
         case .openIDConnect(let issuer, _, _): WebAddress(issuer)?.segments.first ?? ""
-        case .oauth2: ""
+        case .oauth2, .authorizationServer: ""
         }
     }
 
@@ -204,6 +220,14 @@ extension Authority {
             ]
         case .oauth2:
             return []
+        case .authorizationServer(let issuer, _):
+            guard let address = WebAddress(issuer) else { return [] }
+            // Deviation: some issuers end in a slash, which belongs to no address.
+            let path = address.path.hasSuffix("/") ? String(address.path.dropLast()) : address.path
+            let inserted = ["oauth-authorization-server", "openid-configuration"].map {
+                "\(address.origin)/.well-known/\($0)\(path)"
+            }
+            return inserted + (path.isEmpty ? [] : ["\(address.origin)\(path)/.well-known/openid-configuration"])
         }
     }
 

@@ -148,6 +148,44 @@ public struct Authority: Hashable, Sendable, CustomStringConvertible {
         return Authority(kind: .oauth2(endpoints))
     }
 
+    /// Returns an authority for an OAuth 2.0 server that publishes its metadata, and need not know OpenID Connect: nothing is
+    /// said about the person, as for ``oauth2(_:)``.
+    ///
+    /// The metadata is looked for as RFC 8414 says, and where OpenID Connect has it. A server that does not publish PKCE with
+    /// `S256` is refused with `.unsupported`, and metadata that names another issuer with `.invalidResponse`.
+    ///
+    /// ```swift
+    /// let authority = try Authority.oauth2(issuer: "https://id.example.com/tenant", resource: "https://api.example.com/mcp")
+    /// ```
+    /// - Parameters:
+    ///   - issuer: The issuer identifier exactly as the server spells it, a slash at its end included.
+    ///   - resource: The API that all tokens are for, exactly as it names itself (RFC 8707). It stands in each request, and
+    ///     sign-ins for other resources keep accounts and tokens of their own. `nil`, the default, names none.
+    /// - Throws: `AuthenticationError.configuration` when the issuer is not an `https` address, or the resource not an absolute
+    ///   URI without a fragment.
+    /// - SeeAlso: [RFC 8414](https://www.rfc-editor.org/rfc/rfc8414), [RFC 8707](https://www.rfc-editor.org/rfc/rfc8707)
+    public static func oauth2(issuer: String, resource: String? = nil) throws -> Authority {
+        guard try address(issuer).query == nil else {
+            throw AuthenticationError(.invalidArgument, "An OAuth 2.0 issuer has no query (RFC 8414 §2).")
+        }
+        if let resource {
+            guard WireText.isAbsoluteURI(resource), resource.utf8.count <= 2048,
+                !resource.utf8.contains(UInt8(ascii: "#"))
+            else {
+                throw AuthenticationError(
+                    .invalidArgument,
+                    "A resource is an absolute URI without a fragment, of at most 2048 visible ASCII characters (RFC 8707 §2)."
+                )
+            }
+        }
+        return Authority(kind: .authorizationServer(issuer: issuer, resource: resource))
+    }
+
+    /// The API that all tokens are for; `nil` if the authority names none.
+    public var resource: String? {
+        if case .authorizationServer(_, let resource) = kind { resource } else { nil }
+    }
+
     /// The authority's canonical address.
     public var description: String { url }
 }
@@ -214,6 +252,7 @@ extension Authority {
         case adfs(WebAddress)
         case openIDConnect(issuer: String, IssuerPolicy, Unpublished?)
         case oauth2(OAuth2Endpoints)
+        case authorizationServer(issuer: String, resource: String?)
     }
 
     /// The four spellings of a B2C authority. A custom domain's spelling is the bare path.

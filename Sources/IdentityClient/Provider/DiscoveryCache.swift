@@ -149,8 +149,14 @@ final class DiscoveryCache: Sendable {
         var missing: AuthenticationError?
         for url in urls {
             let (response, bytes, url) = try await client.document(at: url, context: context, authority: authority)
-            if response.status == .notFound {
-                missing = error(.configuration, "publishes nothing at \(url) (404); check the authority.", context)
+            // Deviation: Cognito answers 400, and others 401 or 403, where they have no document.
+            if response.status.kind == .clientError, ![408, 429].contains(response.status.code) {
+                let status = response.status.code
+                missing = error(
+                    .configuration,
+                    "publishes nothing at \(url) (\(status)); check the authority.",
+                    context
+                )
                 continue
             }
             let json = try body(bytes, of: response, url: url, context: context)

@@ -171,12 +171,34 @@ package struct EndpointClient: Sendable {
         )
     }
 
+    /// Posts JSON, without the client's credentials. The answer is unchecked.
+    ///
+    /// - Parameter token: The bearer token of the request, if there is one.
+    func post(
+        json: JSONObject,
+        to url: String,
+        bearer token: String?,
+        context: RequestContext,
+        authority: Authority
+    ) async throws -> (HTTPResponse, body: [UInt8]) {
+        try await send(
+            .post,
+            url,
+            authorization: token.map { "Bearer \($0)" },
+            body: json.serialized(),
+            contentType: "application/json",
+            context: context,
+            authority: authority
+        )
+    }
+
     private func send(
         _ method: HTTPRequest.Method,
         _ url: String,
         authorization: String?,
         accept: String = "application/json",
         body: [UInt8]?,
+        contentType: String = FormURLEncoded.contentType,
         context: RequestContext,
         authority: Authority
     ) async throws -> (HTTPResponse, body: [UInt8]) {
@@ -191,7 +213,7 @@ package struct EndpointClient: Sendable {
         for field in extraFields { request.headerFields[field.name] = field.value }
         request.headerFields[.accept] = accept
         request.headerFields[.authorization] = authorization
-        if body != nil { request.headerFields[.contentType] = FormURLEncoded.contentType }
+        if body != nil { request.headerFields[.contentType] = contentType }
         if authority.isMicrosoft {
             request.headerFields[.clientRequestID] = context.correlationID.uuidString.lowercased()
             request.headerFields[.returnClientRequestID] = "true"
@@ -297,12 +319,15 @@ package struct ClientCredentials: Sendable {
 
     let clientID: String
     let secret: ClientSecret
+    /// The place that the registration demands; `nil` for that of the server.
+    var registeredPlace: Place?
 
     /// The form and the `Authorization` field of a request with the secret. The secret is used only for this client's requests: some of a group's tokens belong to other clients.
     ///
     /// - SeeAlso: [RFC 6749 §2.3.1](https://www.rfc-editor.org/rfc/rfc6749#section-2.3.1)
     func shown(with form: [(String, String)], in place: Place) -> (form: [(String, String)], authorization: String?) {
         guard form.contains(where: { $0 == ("client_id", clientID) }) else { return (form, nil) }
+        let place = registeredPlace ?? place
         guard place == .header || secret.rawValue.isEmpty else {
             return (form + [("client_secret", secret.rawValue)], nil)
         }

@@ -4,6 +4,12 @@ import OAuthWire
 
 /// A program's additional parameters of a request.
 enum ExtraItems {
+    /// The items in order, of a request that names the authority's resource.
+    static func checked(_ items: [String: String], at authority: Authority) throws -> [(String, String)] {
+        let named = Set(authority.resourceItems.map(\.0))
+        return try checked(items, reserved: AuthorizationRequestMessage.reservedNames.union(named))
+    }
+
     /// The items in order.
     ///
     /// - Throws: `.invalidArgument` for a name that the library sets itself, or that could replace a request.

@@ -267,6 +267,8 @@ extension Authority {
         switch kind {
         case .openIDConnect(let configured, .exact, _):
             return WireText.areSame(issuer, configured)
+        case .authorizationServer(let configured, _):
+            return WireText.areSame(issuer, configured)
         case .openIDConnect(_, .sameHost, _):
             return WebAddress(issuer)?.origin == base.origin
         case .openIDConnect(_, .allowed(let issuers), _):
@@ -305,7 +307,7 @@ extension Authority {
             return published.map { WireText.areSame($0, issuer) } ?? accepts(publishedIssuer: issuer)
         case .openIDConnect:
             return published.map { WireText.areSame($0, issuer) } ?? false
-        case .oauth2:
+        case .oauth2, .authorizationServer:
             return false
         }
     }
@@ -314,6 +316,9 @@ extension Authority {
     package func accepts(endpoint: String) -> Bool {
         guard let address = WebAddress(endpoint) else { return false }
         guard address.scheme == "https" || base.scheme == "http" else { return false }
+        // A document from elsewhere leads to no server of this computer.
+        let isNear = base.isLoopback || resource.flatMap { WebAddress($0) }?.isLoopback == true
+        guard !address.isLoopback || isNear else { return false }
         if case .entra = kind { return isSameCloud(address) }
         return true
     }

@@ -175,8 +175,8 @@ enum OAuthErrorMapping {
         "expired_token": .interactionTimedOut, "code_expired": .interactionTimedOut,
         "invalid_client": .clientNotRegistered,
         "unauthorized_client": .clientNotRegistered, "invalid_scope": .invalidScope,
-        // An unknown API of the scopes, in the words of Entra ID and of RFC 8707.
-        "invalid_resource": .invalidScope, "invalid_target": .invalidScope,
+        // An unknown API of the scopes, in the words of Entra ID; one that the request names, in those of RFC 8707.
+        "invalid_resource": .invalidScope, "invalid_target": .invalidTarget,
         "unsupported_grant_type": .unsupported, "unsupported_response_type": .unsupported,
         "redirect_uri_mismatch": .clientNotRegistered, "invalid_redirect_uri": .clientNotRegistered,
         "temporarily_unavailable": .serverUnavailable, "server_error": .serverUnavailable,
@@ -206,6 +206,9 @@ enum OAuthErrorMapping {
         """,
         .invalidScope: """
         The provider does not know one of the scopes, or the API that they are of, or does not allow it to this client.
+        """,
+        .invalidTarget: """
+        The provider issues no tokens for this resource. Check its spelling, and for which resources the client may ask.
         """,
         .blockedByPolicy:
             "The organization's policy blocks this sign-in. Ask its administrator; trying again does not help.",

@@ -31,6 +31,10 @@ package struct ProviderMetadata: Hashable, Sendable {
     package var idTokenAlgorithms: [SignatureAlgorithm]?
     /// The place of a client's secret: in the form, unless the provider accepts only HTTP Basic.
     package var clientSecretPlace = ClientCredentials.Place.form
+    /// The endpoint at which programs register; `nil` if it is not published, or not acceptable.
+    package var registrationEndpoint: String?
+    /// Whether the address of a program's metadata document may be its client id.
+    package var takesClientIDMetadataDocument = false
 
     package init(
         issuer: String? = nil,
@@ -93,6 +97,9 @@ extension ProviderMetadata {
                 correlationID: correlationID
             )
         }
+        if case .authorizationServer = authority.kind {
+            try document.checkServesPublicClients(of: authority, correlationID)
+        }
         let tenant = authority.tenant ?? ""
         func endpoint(_ url: String?) throws -> String? {
             guard let url = url.map({ Authority.fillingTemplate($0, tenant: tenant) }) else { return nil }
@@ -140,10 +147,31 @@ extension ProviderMetadata {
         grantTypes = document.grantTypesSupported
         idTokenAlgorithms = (authority.idTokenAlgorithms ?? document.idTokenSigningAlgorithms)?
             .compactMap(SignatureAlgorithm.init(name:))
+        registrationEndpoint = document.registrationEndpoint.flatMap { authority.accepts(endpoint: $0) ? $0 : nil }
+        takesClientIDMetadataDocument = document.clientIDMetadataDocumentSupported
         let methods = document.tokenEndpointAuthMethodsSupported
         if methods.contains("client_secret_basic"), !methods.contains("client_secret_post") {
             clientSecretPlace = .header
         }
+    }
+}
+
+extension DiscoveryDocument {
+    /// - SeeAlso: [RFC 8414 §2](https://www.rfc-editor.org/rfc/rfc8414#section-2)
+    fileprivate func checkServesPublicClients(of authority: Authority, _ correlationID: UUID?) throws {
+        let lack: String
+        if codeChallengeMethodsSupported?.contains("S256") != true {
+            lack = "PKCE with S256 (code_challenge_methods_supported)"
+        } else if responseTypesSupported?.contains("code") == false {
+            lack = "the response type code (response_types_supported)"
+        } else {
+            return
+        }
+        throw AuthenticationError(
+            .unsupported,
+            "\(authority.url) does not publish \(lack), so that a sign-in would not be safe. The server must be changed.",
+            correlationID: correlationID
+        )
     }
 }
 
@@ -180,7 +208,7 @@ extension Authority {
             )
             metadata.namesIssuerInResponse = endpoints.issuer != nil
             return metadata
-        case .openIDConnect:
+        case .openIDConnect, .authorizationServer:
             return nil
         }
         return ProviderMetadata(

@@ -82,7 +82,7 @@ struct AuthorizationPreparation: Sendable {
         message.correlationID = authority.isMicrosoft ? context.correlationID.uuidString.lowercased() : nil
         message.clientInfo = authority.hasHomeAccounts
         message.isInstanceAware = environment.clouds.areSeveral
-        message.extra = try ExtraItems.checked(parameters.extraQueryItems)
+        message.extra = authority.resourceItems + (try ExtraItems.checked(parameters.extraQueryItems, at: authority))
         let address = try await address(for: message)
         environment.configuration.observer?.note(authorization: address.url, context.correlationID)
         return AuthorizationRequest(

@@ -140,7 +140,7 @@ extension AuthorizationRequest {
         var data = JSONObject([
             ("version", .integer(AuthorizationRestoration.version)),
             ("clientID", .string(clientID)),
-            ("authority", .string(authority.url)),
+            ("authority", .string(authority.fullName)),
             ("validUntil", .integer(validUntil.unixSeconds)),
             ("url", .string(url.absoluteString)),
             ("redirectURI", .string(redirectURI)),

@@ -25,7 +25,7 @@ struct AuthorizationRestoration: Sendable {
         var parameters = try members.parameters()
         let authority = try environment.clouds.authority(named, of: parameters.account)
         guard try WireText.areSame(members.string("clientID"), environment.clientID),
-            try WireText.areSame(members.string("authority"), authority.url)
+            try WireText.areSame(members.string("authority"), authority.fullName)
         else {
             throw AuthenticationError(
                 .configuration,

@@ -319,7 +319,7 @@ struct DeviceCodeRequest: Sendable {
             scopes: scopes,
             codeChallenge: proofKey?.challenge,
             claims: claims,
-            extra: try ExtraItems.checked(parameters.extraParameters)
+            extra: authority.resourceItems + (try ExtraItems.checked(parameters.extraParameters, at: authority))
         )
         let (response, body) = try await environment.client.post(
             form,

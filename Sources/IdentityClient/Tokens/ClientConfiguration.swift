@@ -27,6 +27,9 @@ public struct ClientConfiguration: Sendable {
     /// - SeeAlso: [RFC 6749 §2.3.1](https://www.rfc-editor.org/rfc/rfc6749#section-2.3.1)
     public var clientSecret: ClientSecret?
 
+    /// The place of the secret in a request, if the registration says so.
+    var clientSecretPlace: ClientCredentials.Place?
+
     /// The issuer of the tokens.
     public var authority: Authority
 
@@ -205,6 +208,9 @@ extension ClientConfiguration {
     func scopesToAdd(for authority: Authority, _ metadata: ProviderMetadata) -> [String] {
         if let defaultScopes = compatibility.defaultScopes { return defaultScopes.map(\.rawValue).sorted() }
         if case .oauth2 = authority.kind { return [] }
+        if case .authorizationServer = authority.kind {
+            return metadata.scopes?.contains("offline_access") == true ? ["offline_access"] : []
+        }
         return ["openid", "profile", "offline_access"].filter { scope in
             scope == "openid" || authority.isMicrosoft || metadata.scopes?.contains(scope) != false
         }

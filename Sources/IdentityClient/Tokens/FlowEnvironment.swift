@@ -21,9 +21,9 @@ final class FlowEnvironment: Sendable {
     let hasTenants: Bool
     let scopeRule: ScopeRule
     let expirationLeeway: Int64
-    /// The program's parameters of every request for tokens, in order.
+    /// The resource and the program's parameters of every request for tokens, in order.
     let tokenParameters: [(String, String)]
-    /// Tells tokens apart that were requested with other such parameters; 0 for none.
+    /// Tells tokens apart that were requested with other parameters of the program's; 0 for none.
     let parameterTag: UInt64
     /// Whether metrics or traces are wanted.
     let isMeasured: Bool
@@ -43,14 +43,19 @@ final class FlowEnvironment: Sendable {
         hasTenants = configuration.authority.hasTenants
         scopeRule = configuration.authority.scopeRule
         expirationLeeway = configuration.expirationLeeway.components.seconds
-        tokenParameters = configuration.extraTokenParameters.sorted { $0.key < $1.key }.map { ($0.key, $0.value) }
-        parameterTag = Digest.tag(of: tokenParameters.flatMap { [$0.0, $0.1] })
+        let extra = configuration.extraTokenParameters.sorted { $0.key < $1.key }.map { ($0.key, $0.value) }
+        parameterTag = Digest.tag(of: extra.flatMap { [$0.0, $0.1] })
+        tokenParameters = configuration.authority.resourceItems + extra
         client = EndpointClient(
             transport: configuration.transport,
             deadline: configuration.requestTimeout,
             extraFields: configuration.extraHeaderFields,
             credentials: configuration.clientSecret.map {
-                ClientCredentials(clientID: configuration.clientID.rawValue, secret: $0)
+                ClientCredentials(
+                    clientID: configuration.clientID.rawValue,
+                    secret: $0,
+                    registeredPlace: configuration.clientSecretPlace
+                )
             },
             observer: configuration.observer,
             telemetry: configuration.telemetry

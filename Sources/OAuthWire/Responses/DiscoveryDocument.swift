@@ -18,8 +18,14 @@ package struct DiscoveryDocument: Sendable {
     /// `introspection_endpoint`; `nil` if it is absent or no text. No sign-in depends on it.
     package let introspectionEndpoint: String?
     package let pushedAuthorizationRequestEndpoint: String?
+    /// `registration_endpoint`; `nil` if it is absent or no text. No sign-in of a registered client depends on it.
+    package let registrationEndpoint: String?
+    /// `client_id_metadata_document_supported`; `false` if the server does not say.
+    package let clientIDMetadataDocumentSupported: Bool
     package let responseModesSupported: [String]?
     package let codeChallengeMethodsSupported: [String]?
+    /// `response_types_supported`; `nil` if it is absent or not an array of texts.
+    package let responseTypesSupported: [String]?
     package let scopesSupported: [String]?
     /// `grant_types_supported`; `nil` if it is absent or not an array of texts.
     package let grantTypesSupported: [String]?
@@ -45,7 +51,10 @@ package struct DiscoveryDocument: Sendable {
         introspectionEndpoint = json.string("introspection_endpoint")
         revocationEndpoint = try json.optionalString("revocation_endpoint")
         pushedAuthorizationRequestEndpoint = try json.optionalString("pushed_authorization_request_endpoint")
+        registrationEndpoint = json.string("registration_endpoint")
+        clientIDMetadataDocumentSupported = json.bool("client_id_metadata_document_supported") ?? false
         responseModesSupported = try json.optionalStrings("response_modes_supported")
+        responseTypesSupported = json.strings("response_types_supported")
         codeChallengeMethodsSupported = try json.optionalStrings("code_challenge_methods_supported")
         scopesSupported = try json.optionalStrings("scopes_supported")
         grantTypesSupported = json.strings("grant_types_supported")

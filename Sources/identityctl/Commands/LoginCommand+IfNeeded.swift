@@ -47,7 +47,7 @@ extension LoginCommand {
         let key = CacheKey(
             group: configuration.group,
             kind: .application,
-            name: Digest.hexadecimal(of: [configuration.clientID.rawValue, configuration.authority.url])
+            name: Digest.hexadecimal(of: [configuration.clientID.rawValue, configuration.authority.fullName])
         )
         func take(_ timeout: Duration) async throws -> HeldLock {
             let directory = try directory() + "/sign-in"

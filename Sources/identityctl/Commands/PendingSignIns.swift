@@ -22,7 +22,7 @@ struct PendingSignIns {
     init(_ configuration: ClientConfiguration, in directory: String? = nil) throws {
         self.directory = try (directory ?? RuntimeDirectory.path()) + "/pending-sign-ins"
         clock = configuration.clock
-        client = Self.digest(configuration.clientID.rawValue, configuration.authority.url)
+        client = Self.digest(configuration.clientID.rawValue, configuration.authority.fullName)
     }
 
     /// Keeps a sign-in. Those that have expired, of any client, are removed.

@@ -62,7 +62,7 @@ extension ExitStatus {
             case .accessDenied, .scopesDeclined: .refused
             case .interactionInProgress, .userCancelled: .cancelled
             case .interactionUnavailable: .browserUnavailable
-            case .blockedByPolicy, .clientNotRegistered, .invalidScope: .refused
+            case .blockedByPolicy, .clientNotRegistered, .invalidScope, .invalidTarget: .refused
             case .invalidArgument: .usage
             default: .other
             }

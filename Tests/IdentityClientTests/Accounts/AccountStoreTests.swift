@@ -279,7 +279,7 @@ struct AccountStoreTests {
         #expect(try await store.exchangeToken(ofType: "shop", parameters).tokenType == "Bearer")
         #expect(setup.provider.count(of: .token) == 0 && shop.provider.count(of: .token) == 2)
         shop.provider.failNext(.token, with: .refusal("invalid_target"))
-        try await expectError(.invalidScope) { try await store.exchangeToken(ofType: "shop", parameters) }
+        try await expectError(.invalidTarget) { try await store.exchangeToken(ofType: "shop", parameters) }
         #expect(try #require(await changes.next()).new == account)
     }
 

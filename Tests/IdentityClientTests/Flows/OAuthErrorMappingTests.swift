@@ -102,7 +102,7 @@ import Testing
             (
                 #"{"error":"invalid_resource","error_codes":[500011]}"#, .invalidScope, .invalidScope, .invalidScope
             ),
-            (#"{"error":"invalid_target"}"#, .invalidScope, .invalidScope, .invalidScope),
+            (#"{"error":"invalid_target"}"#, .invalidTarget, .invalidTarget, .invalidTarget),
             (#"{"error":"invalid_request"}"#, .signInExpired, .configuration, .configuration),
             (#"{"error":"unsupported_grant_type"}"#, .unsupported, .unsupported, .unsupported),
             (#"{"error":"unsupported_response_type"}"#, .unsupported, .unsupported, .unsupported),

@@ -94,7 +94,7 @@ struct DeviceSecretTests {
     }
 
     private static let refused: [(AuthenticationError.Code, TestIdentityProvider.Fault)] = [
-        (.loginRequired, .refusal("invalid_grant")), (.invalidScope, .refusal("invalid_target")),
+        (.loginRequired, .refusal("invalid_grant")), (.invalidTarget, .refusal("invalid_target")),
         (.clientNotRegistered, .refusal("unauthorized_client")),
         (.malformedResponse, .changing("issued_token_type", to: nil)),
         (.malformedResponse, .changing("token_type", to: #""N_A""#)), (.connectionFailed, .drop),

@@ -49,12 +49,12 @@ struct ScopeScenarioTests {
     }
 
     /// RFC 8707 §2: consent to a scope would not make its API known.
-    @Test(arguments: ["invalid_target", "invalid_resource"])
-    func asksNobodyToAgreeToAnUnknownAPI(_ refusal: String) async throws {
+    @Test(arguments: [("invalid_target", AuthenticationError.Code.invalidTarget), ("invalid_resource", .invalidScope)])
+    func asksNobodyToAgreeToAnUnknownAPI(_ refusal: String, _ code: AuthenticationError.Code) async throws {
         let setup = try TestSetup()
         let (application, first) = try await setup.signedIn()
         setup.provider.failNext(.token, with: .refusal(refusal))
-        try await expectError(.invalidScope) {
+        try await expectError(code) {
             try await application.acquireTokenSilently(scopes: ["api.more"], account: first.account)
         }
         #expect(setup.provider.requests.last { $0.endpoint == .token }?["scope"]?.contains("api.more") == true)

@@ -134,7 +134,7 @@ struct TokenExchangeTests {
     }
 
     private static let refusals: [(AuthenticationError.Code, String, Fault)] = [
-        (.invalidScope, "audience or resource", .refusal("invalid_target")),
+        (.invalidTarget, "audience or resource", .refusal("invalid_target")),
         (.invalidScope, "one of the scopes", .refusal("invalid_scope")),
         (.configuration, "subject or actor token", .refusal("invalid_request")),
         (.configuration, "given token", .refusal("invalid_grant")),

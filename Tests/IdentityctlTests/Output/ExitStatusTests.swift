@@ -48,7 +48,7 @@ import Testing
         (
             .refused,
             [
-                .accessDenied, .scopesDeclined, .clientNotRegistered, .invalidScope, .blockedByPolicy,
+                .accessDenied, .scopesDeclined, .clientNotRegistered, .invalidScope, .invalidTarget, .blockedByPolicy,
             ]
         ),
         (.usage, [.invalidArgument]),
@@ -68,7 +68,7 @@ import Testing
 
     @Test func coversEveryCode() {
         let codes = Self.table.flatMap(\.1)
-        #expect(codes.count == 63)
+        #expect(codes.count == 64)
         #expect(Set(codes).count == codes.count)
     }
 

@@ -98,7 +98,7 @@ import Testing
         let refused = AuthenticationError(.invalidScope, "", serverError: ServerError(error: "invalid_scope"))
         let command = "identityctl login --group g --default-scopes openid"
         #expect(PlainReport.advice(refused, given)?.hasSuffix(": \(command)") == true)
-        let unknown = AuthenticationError(.invalidScope, "", serverError: ServerError(error: "invalid_target"))
+        let unknown = AuthenticationError(.invalidTarget, "", serverError: ServerError(error: "invalid_target"))
         #expect(PlainReport.advice(unknown, given) == nil)
     }
 

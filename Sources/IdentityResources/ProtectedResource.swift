@@ -1,0 +1,289 @@
+// Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
+
+public import HTTPTypes
+public import IdentityClient
+import OAuthWire
+import SystemSupport
+
+/// An API that says of itself who issues the tokens for it.
+///
+/// With it, a program signs in at a server that is not configured: an MCP server, a mail host, any API with this metadata.
+///
+/// ```swift
+/// let resource = try await ProtectedResource.discover(at: "https://api.example.com/mcp")
+/// let authority = try resource.authority()
+/// let configuration = PublicClientApplication.Configuration(clientID: clientID, authority: authority, cache: cache)
+/// ```
+/// - SeeAlso: [RFC 9728](https://www.rfc-editor.org/rfc/rfc9728)
+public struct ProtectedResource: Hashable, Sendable {
+    /// The resource exactly as it names itself. Tokens are for it, and are sent to its origin and below its path only.
+    public let identifier: String
+
+    /// The name that it gives itself, shortened and without control characters; `nil` if it gives none. It is the server's
+    /// word: show the ``identifier`` beside it.
+    public let name: String?
+
+    /// The issuers of the servers that issue tokens for it, exactly as the resource spells them; at least one.
+    public let authorizationServers: [String]
+
+    /// The scopes to ask for: those that the resource demanded when it was called, otherwise all that it publishes. Empty if it
+    /// says nothing, so that a request names none.
+    public let scopes: Set<Scope>
+
+    /// Whether it accepts only tokens that are bound to a key (DPoP, RFC 9449).
+    public let requiresDPoP: Bool
+
+    /// Returns the authority at which to sign in for the resource.
+    ///
+    /// ```swift
+    /// let authority = try resource.authority(issuer: "https://id.example.com")
+    /// ```
+    /// - Parameter issuer: The issuer that the program trusts; `nil`, the default, if that of the resource is taken.
+    /// - Throws: `.untrustedAuthority` if the resource does not list `issuer`: its server changed, or is another than expected;
+    ///   `.configuration` if it lists several and none is named; `.invalidArgument` if the issuer is not an `https` address.
+    public func authority(issuer: String? = nil) throws -> Authority {
+        if let issuer {
+            guard authorizationServers.contains(where: { WireText.areSame($0, issuer) }) else {
+                throw AuthenticationError(
+                    .untrustedAuthority,
+                    """
+                    \(identifier) does not name \(WireText.clean(issuer).prefix(200)) as a server that issues its tokens, but \
+                    \(listing). Ask who runs it whether that is right; only then sign in there.
+                    """
+                )
+            }
+            return try checked(.oauth2(issuer: issuer, resource: identifier))
+        }
+        guard let issuer = authorizationServers.first, authorizationServers.count == 1 else {
+            throw AuthenticationError(
+                .configuration,
+                "\(identifier) takes tokens of several servers: name one of them as the issuer: \(listing)."
+            )
+        }
+        return try checked(.oauth2(issuer: issuer, resource: identifier))
+    }
+
+    /// A document from elsewhere leads to no server of this computer.
+    private func checked(_ authority: Authority) throws -> Authority {
+        guard !authority.base.isLoopback || WebAddress(identifier)?.isLoopback == true else {
+            throw AuthenticationError(
+                .untrustedAuthority,
+                "\(identifier) names a server of this computer, \(listing), as the issuer of its tokens, which is refused."
+            )
+        }
+        return authority
+    }
+
+    private var listing: String {
+        authorizationServers.map { String(WireText.clean($0).prefix(200)) }.joined(separator: ", ")
+    }
+}
+
+extension ProtectedResource {
+    /// Returns what an API says of itself, after a call of it without a token.
+    ///
+    /// The document that the answer names is read; otherwise those at the places that RFC 9728 has for the address and for its
+    /// host. Nothing is sent to another scheme, host or port than the address has, but to the `https` address that the answer
+    /// names. No redirect is followed. It takes two requests, and four at most.
+    ///
+    /// ```swift
+    /// let resource = try await ProtectedResource.discover(at: "https://api.example.com/mcp")
+    /// print("Sign in at", resource.authorizationServers[0], "for", resource.identifier)
+    /// ```
+    /// - Parameters:
+    ///   - address: The address of the API, `https`, or `http` on this computer. Its bytes are kept: a slash counts.
+    ///   - transport: How requests are sent.
+    ///   - requiresSameResource: Whether a document that the answer names has to be about the very address that was called
+    ///     (RFC 9728 §3.3). If `false`, the default, it may be about a path above it, as `/mcp` is above `/mcp/tools`.
+    /// - Throws: `.invalidArgument` for another address; `.unsupported` if nothing is published; `.invalidResponse` if the
+    ///   document is about another resource; the transport's errors; `CancellationError`.
+    public static func discover(
+        at address: String,
+        transport: any HTTPTransport = CurlTransport(),
+        requiresSameResource: Bool = false
+    ) async throws -> ProtectedResource {
+        let discovery = try ResourceDiscovery(address, transport, requiresSameResource: requiresSameResource)
+        return try await discovery.run(after: discovery.call())
+    }
+
+    /// Returns what an API says of itself, after an answer of 401, or of 403 for want of scopes.
+    ///
+    /// ```swift
+    /// let resource = try await ProtectedResource.discover(at: address, after: response)
+    /// ```
+    /// - Parameters:
+    ///   - address: The address that was called.
+    ///   - response: The answer.
+    ///   - transport: How requests are sent.
+    ///   - requiresSameResource: As for ``discover(at:transport:requiresSameResource:)``.
+    /// - Throws: The errors of ``discover(at:transport:requiresSameResource:)``.
+    public static func discover(
+        at address: String,
+        after response: HTTPResponse,
+        transport: any HTTPTransport = CurlTransport(),
+        requiresSameResource: Bool = false
+    ) async throws -> ProtectedResource {
+        try await ResourceDiscovery(address, transport, requiresSameResource: requiresSameResource).run(after: response)
+    }
+}
+
+/// The search for a resource's document.
+///
+/// - SeeAlso: [RFC 9728 §3 and §5](https://www.rfc-editor.org/rfc/rfc9728#section-3)
+struct ResourceDiscovery: Sendable {
+    /// A place where the document may stand.
+    struct Candidate: Hashable, Sendable {
+        let url: String
+        /// Whether the resource's answer named the place.
+        let isNamed: Bool
+        /// The identifiers from which the place was made; empty if the answer named it.
+        let identifiers: [String]
+    }
+
+    private let text: String
+    private let address: WebAddress
+    private let client: EndpointClient
+    private let context = RequestContext(correlationID: nil, logger: nil)
+    private let requiresSameResource: Bool
+
+    init(_ text: String, _ transport: any HTTPTransport, requiresSameResource: Bool) throws {
+        guard let address = WebAddress(text) else {
+            throw AuthenticationError(
+                .invalidArgument,
+                """
+                The address of a resource is https, or http for this computer itself, without a name, a password and a \
+                fragment, with everything but visible ASCII percent-encoded.
+                """
+            )
+        }
+        self.text = text
+        self.address = address
+        self.requiresSameResource = requiresSameResource
+        client = EndpointClient(transport: transport)
+    }
+
+    /// Calls the resource without a token.
+    func call() async throws -> HTTPResponse {
+        try await get(text, accept: "application/json, text/event-stream").0
+    }
+
+    /// Returns what the first document that can be read says.
+    func run(after response: HTTPResponse) async throws -> ProtectedResource {
+        let challenges = Self.challenges(response)
+        var tried: [String] = []
+        for candidate in try candidates(challenges) {
+            let (answer, body) = try await get(candidate.url, accept: "application/json")
+            guard answer.status == .ok else {
+                tried.append("\(candidate.url) (\(answer.status.code))")
+                continue
+            }
+            let metadata: ResourceMetadata
+            do {
+                metadata = try ResourceMetadata(JSONObject(received: body))
+            } catch {
+                tried.append("\(candidate.url) (\(error))")
+                continue
+            }
+            try check(metadata, at: candidate)
+            return ProtectedResource(metadata, demanded: Self.scopes(challenges))
+        }
+        throw context.error(
+            .unsupported,
+            """
+            \(address.withoutQuery) does not say who issues its tokens (RFC 9728): nothing that can be used is at \
+            \(tried.joined(separator: ", ")). Configure the authority in place of it.
+            """
+        )
+    }
+
+    /// The places in their order, each once.
+    func candidates(_ challenges: [AuthenticationChallenge]) throws -> [Candidate] {
+        var found: [Candidate] = []
+        if let named = challenges.lazy.compactMap({ $0.parameters["resource_metadata"] }).first {
+            guard let place = WebAddress(named), !place.isLoopback || place.origin == address.origin else {
+                throw context.error(
+                    .untrustedAuthority,
+                    """
+                    \(address.host) says that its metadata is at '\(WireText.clean(named).prefix(200))', which is not asked: it \
+                    is not an https address, or one of this computer.
+                    """
+                )
+            }
+            found.append(Candidate(url: named, isNamed: true, identifiers: []))
+        }
+        let wellKnown = address.origin + "/.well-known/oauth-protected-resource"
+        let root = [address.origin, address.origin + "/"]
+        // An address that is the host's alone has a slash or none.
+        let path = (address.path == "/" ? "" : address.path) + (address.query.map { "?" + $0 } ?? "")
+        found.append(
+            Candidate(url: wellKnown + path, isNamed: false, identifiers: path.isEmpty ? [text] + root : [text])
+        )
+        if !path.isEmpty { found.append(Candidate(url: wellKnown, isNamed: false, identifiers: [text] + root)) }
+        return found
+    }
+
+    private func check(_ metadata: ResourceMetadata, at candidate: Candidate) throws {
+        guard
+            candidate.isNamed
+                ? covers(metadata.resource) : candidate.identifiers.contains(where: { same($0, metadata) })
+        else {
+            throw context.error(
+                .invalidResponse,
+                """
+                The metadata at \(candidate.url) is about another resource, '\(WireText.clean(metadata.resource).prefix(200))', \
+                and not about \(text). Signing in would give a token for the wrong one. Tell who runs it.
+                """
+            )
+        }
+        guard metadata.takesHeader else {
+            throw context.error(
+                .unsupported,
+                "\(address.host) takes no token in the field Authorization (bearer_methods_supported), and no other way is safe."
+            )
+        }
+    }
+
+    private func same(_ identifier: String, _ metadata: ResourceMetadata) -> Bool {
+        WireText.areSame(identifier, metadata.resource)
+    }
+
+    /// Whether a resource is the address that was called, or, unless that is required, a path above it on the same origin.
+    private func covers(_ resource: String) -> Bool {
+        if WireText.areSame(resource, text) { return true }
+        guard !requiresSameResource, let other = WebAddress(resource) else { return false }
+        return other.query == nil && other.isAbove(address)
+    }
+
+    private func get(_ url: String, accept: String) async throws -> (HTTPResponse, body: [UInt8]) {
+        // The authority names the host in messages, and adds nothing to the request.
+        try await client.get(url, accept: accept, context: context, authority: .oauth2(issuer: address.origin))
+    }
+
+    private static func challenges(_ response: HTTPResponse) -> [AuthenticationChallenge] {
+        let challenges = AuthenticationChallenge.parse(response.headerFields[values: .wwwAuthenticate])
+            .filter { ["bearer", "dpop"].contains($0.scheme) }
+        switch response.status.code {
+        case 401: return challenges
+        case 403: return challenges.filter { $0.error == "insufficient_scope" }
+        default: return []
+        }
+    }
+
+    private static func scopes(_ challenges: [AuthenticationChallenge]) -> [String]? {
+        challenges.lazy.compactMap { $0.parameters["scope"] }.first?.split(separator: " ").map(String.init)
+    }
+}
+
+extension ProtectedResource {
+    fileprivate init(_ metadata: ResourceMetadata, demanded: [String]?) {
+        identifier = metadata.resource
+        name = metadata.name.map { String(WireText.clean($0).prefix(100)) }
+        authorizationServers = metadata.authorizationServers
+        // What no request can name would only end it.
+        let named = (demanded ?? metadata.scopes ?? []).filter { scope in
+            !scope.isEmpty && WireText.isVisibleASCII(scope) && !scope.utf8.contains { $0 == 0x22 || $0 == 0x5C }
+        }
+        scopes = Set(named.prefix(100).map(Scope.init(rawValue:)))
+        requiresDPoP = metadata.requiresDPoP
+    }
+}

@@ -1,0 +1,54 @@
+// Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
+
+/// A server's answer to a registration.
+///
+/// - SeeAlso: [RFC 7591 §3.2.1](https://www.rfc-editor.org/rfc/rfc7591#section-3.2.1)
+package struct ClientRegistrationResponse: Hashable, Sendable {
+    /// Visible ASCII, at most 1,024 bytes.
+    package var clientID: String
+    /// `nil` for a client without a secret. Visible ASCII, at most 1,024 bytes.
+    package var clientSecret: String?
+    /// When the secret ends, in Unix seconds; `nil` if it does not.
+    package var secretExpiresOn: Int64?
+    /// How the client shows itself at the token endpoint, if the answer says so.
+    package var authMethod: String?
+    /// The registered addresses; `nil` if the answer has none, which means those of the request.
+    package var redirectURIs: [String]?
+    /// The token for changing the registration; `nil` if there is none.
+    package var accessToken: String?
+
+    private static let maximumLength = 1024
+
+    /// Reads the answer.
+    ///
+    /// - Throws: `WireError` if a used member is missing, or has a wrong type or value.
+    package init(_ json: JSONObject) throws(WireError) {
+        clientID = try Self.checked(json.requiredString("client_id"), "client_id")
+        clientSecret = try json.optionalString("client_secret")
+        if let clientSecret { _ = try Self.checked(clientSecret, "client_secret") }
+        // Zero means never. Some servers send nothing.
+        let isSilent = json["client_secret_expires_at"].map(\.isNull) ?? true
+        let end = isSilent ? 0 : json.roundedDown("client_secret_expires_at") ?? -1
+        guard (0...253_402_300_799).contains(end) else { throw WireError.wrongType("client_secret_expires_at") }
+        secretExpiresOn = clientSecret == nil || end == 0 ? nil : end
+        authMethod = try json.optionalString("token_endpoint_auth_method")
+        redirectURIs = try json.optionalStrings("redirect_uris")
+        accessToken = try json.optionalString("registration_access_token")
+    }
+
+    private static func checked(_ text: String, _ name: String) throws(WireError) -> String {
+        guard text.utf8.count <= maximumLength, WireText.isVisibleASCII(text) else { throw WireError.malformed(name) }
+        return text
+    }
+
+    /// The answer as JSON, for a record.
+    package var json: JSONObject {
+        var json = JSONObject([("client_id", .string(clientID))])
+        json["client_secret"] = clientSecret.map { .string($0) }
+        json["client_secret_expires_at"] = secretExpiresOn.map { .integer($0) }
+        json["token_endpoint_auth_method"] = authMethod.map { .string($0) }
+        json["redirect_uris"] = redirectURIs.map { .strings($0) }
+        json["registration_access_token"] = accessToken.map { .string($0) }
+        return json
+    }
+}
