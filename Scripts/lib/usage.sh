@@ -18,7 +18,7 @@ wrong_usage() {
 if [ -n "${IDENTITY_LEAN:-}" ]; then
     lean=(-debug-info-format none -Xswiftc -index-ignore-system-modules
         -Xswiftc -Xfrontend -Xswiftc -index-ignore-clang-modules)
-    debugging=(-Xcc -O1 -Xswiftc -whole-module-optimization -Xswiftc -num-threads -Xswiftc 1
+    debugging=(-Xcc -O1 -Xswiftc -whole-module-optimization -Xswiftc -num-threads -Xswiftc 1 -Xswiftc -no-emit-module-separately-wmo
         -Xswiftc -Xfrontend -Xswiftc -disable-concrete-type-metadata-mangled-name-accessors)
     swift() {
         case "$1 $*" in
