@@ -193,28 +193,60 @@ struct RedirectPageTemplate: Sendable {
             // The library's messages are English on every page.
             case let message?: "<p>\(sentence)</p>\n<p class=\"detail\" lang=\"en\" dir=\"auto\">\(message)</p>"
             }
-        return """
-            <!DOCTYPE html>
-            <html lang="\(texts.language)">
-            <head>
-            <meta charset="utf-8">
-            <meta name="viewport" content="width=device-width, initial-scale=1">
-            <meta name="robots" content="noindex">
-            <title>\(filled(statement.title, isolatesName: false))</title>
-            <style>\(Self.style)</style>
-            </head>
-            <body>
-            <main dir="auto">
+        return document(
+            language: texts.language,
+            title: filled(statement.title, isolatesName: false),
+            """
             <div class="symbol \(name)" aria-hidden="true">\(symbol)</div>
             <h1>\(filled(statement.title))</h1>
             \(paragraphs)
             <p>\(filled(advice))</p>
             <p class="note">\(filled(texts.caution))</p>
-            </main>
-            </body>
-            </html>
-
             """
+        )
+    }
+
+    /// The page of a question. Its answers are links to the given paths.
+    func response(_ question: BrowserQuestion, agreeing: String, refusing: String) -> LoopbackResponse {
+        func text(_ text: String) -> String { Self.cut(text, at: 1000).escapedForHTML }
+        let html = document(
+            language: "en",
+            title: text(question.title),
+            """
+            <div class="symbol plain" aria-hidden="true">?</div>
+            <h1>\(text(question.title))</h1>
+            \(question.sentences.map { "<p>\(text($0))</p>" }.joined(separator: "\n"))
+            <p><a class="answer" href="\(refusing)">\(text(question.refusal))</a></p>
+            <p><a class="answer agreement" href="\(agreeing)">\(text(question.agreement))</a></p>
+            """
+        )
+        return LoopbackResponse(
+            status: 200,
+            headers: Self.headers,
+            body: .bytes(Array(html.utf8)),
+            closesConnection: true
+        )
+    }
+
+    private func document(language: String, title: String, _ main: String) -> String {
+        """
+        <!DOCTYPE html>
+        <html lang="\(language)">
+        <head>
+        <meta charset="utf-8">
+        <meta name="viewport" content="width=device-width, initial-scale=1">
+        <meta name="robots" content="noindex">
+        <title>\(title)</title>
+        <style>\(Self.style)</style>
+        </head>
+        <body>
+        <main dir="auto">
+        \(main)
+        </main>
+        </body>
+        </html>
+
+        """
     }
 
     /// A text with the program's name filled in; placeholders in the name itself are ignored.
@@ -254,6 +286,9 @@ struct RedirectPageTemplate: Sendable {
         font: 600 1.75rem/3.5rem system-ui, sans-serif; color: var(--card); background: var(--faint); }
         .good { background: var(--good); }
         .bad { background: var(--bad); }
+        .answer { display: inline-block; margin-top: .75rem; padding: .5rem 1rem; border-radius: .5rem; color: inherit; \
+        border: 1px solid var(--faint); }
+        .agreement { background: var(--good); color: var(--card); }
         """
 }
 

@@ -6,10 +6,45 @@ import OAuthWire
 import Synchronization
 import SystemSupport
 
+/// A question that the browser shows before it opens an address, for example a sign-in at a server that is not configured.
+///
+/// ```swift
+/// launcher.question = BrowserQuestion(
+///     title: "Sign in at id.example.com?",
+///     sentences: ["https://mcp.example.com/ asks for it."]
+/// )
+/// ```
+public struct BrowserQuestion: Hashable, Sendable {
+    /// The heading, which is also the tab's name. Plain text, as all others: escaped, and cut after 1,000 characters.
+    public var title: String
+
+    /// The paragraphs below it.
+    public var sentences: [String]
+
+    /// The text of the link that goes on.
+    public var agreement = "Continue to sign in"
+
+    /// The text of the link that ends the sign-in.
+    public var refusal = "Do not sign in"
+
+    /// Creates a question, with the answers in English.
+    public init(title: String, sentences: [String]) {
+        self.title = title
+        self.sentences = sentences
+    }
+}
+
 /// An address on this computer that redirects the person's browser to another address, once.
 ///
 /// Other users can read a browser's command line. Instead of a request with its `state`, hints or an ID token they see this address, which answers only this user. A program that looks at the address before the browser does, as a launcher or a link checker, does not use it up: a browser says that a window navigates.
 final class StartAddress: Sendable {
+    /// The parts of the address: itself, and the two answers to a question.
+    private enum Step: String, CaseIterable {
+        case start = ""
+        case agreement = "/agree"
+        case refusal = "/refuse"
+    }
+
     /// On the loopback interface, with a path that cannot be guessed.
     let url: URL
     private let server: LoopbackServer
@@ -22,9 +57,10 @@ final class StartAddress: Sendable {
     ///
     /// - Parameters:
     ///   - target: The browser's destination, in visible ASCII.
+    ///   - question: A question to which the person has to agree first; `nil` for none.
     ///   - sender: The accepted senders.
     /// - Throws: `LoopbackServerError`
-    init(leadingTo target: String, sender: RedirectSender = .current) throws {
+    init(leadingTo target: String, asking question: BrowserQuestion? = nil, sender: RedirectSender = .current) throws {
         let path = "/" + SecureRandom.token()
         let (visit, navigation) = (Promise<Void>(), Promise<Void>())
         let state = Mutex((port: UInt16(0), isTaken: false))
@@ -33,9 +69,25 @@ final class StartAddress: Sendable {
         server = try LoopbackServer.start(refuse: refusal) { request in
             let port = state.withLock { $0.port }
             guard RedirectRequest.isAddressed(request.headers, to: port) else { return refusal(400) }
-            guard constantTimeEquals(request.target, path) else { return refusal(404) }
+            guard let step = Step.allCases.first(where: { constantTimeEquals(request.target, path + $0.rawValue) }),
+                question != nil || step == .start
+            else { return refusal(404) }
             guard request.method == "GET" else { return refusal(405) }
             guard Self.isUserNavigation(request.headers), await sender.mayHaveSent(request) else { return refusal(403) }
+            switch (step, question) {
+            case (.start, let question?):
+                return template.response(
+                    question,
+                    agreeing: path + Step.agreement.rawValue,
+                    refusing: path + Step.refusal.rawValue
+                )
+            case (.refusal, _):
+                let refused = AuthenticationError(.userCancelled, "The sign-in was refused in the browser.")
+                var response = template.response(RedirectPage(outcome: .failed, message: refused.message), status: 200)
+                response.onDelivery = { _ in visit.finish(.failure(refused)) }
+                return response
+            case (.start, nil), (.agreement, _): break
+            }
             let isBrowser = request.headers["Sec-Fetch-Mode"] != nil
             let isFree = state.withLock { state in
                 defer { state.isTaken = state.isTaken || isBrowser }
@@ -64,7 +116,7 @@ final class StartAddress: Sendable {
     /// Returns when the browser was redirected, or after `timeout`. After a visitor that may be none, it waits for the browser
     /// for `patience`.
     ///
-    /// - Throws: `CancellationError`
+    /// - Throws: `.userCancelled` if the person does not agree; `CancellationError`.
     func visited(within timeout: Duration, patience: Duration = .seconds(10)) async throws {
         do {
             try await withDeadline(timeout) { [visit] in try await visit.value() }

@@ -43,6 +43,12 @@ public struct SystemBrowserLauncher: BrowserLauncher {
     /// The browser's time to request its page.
     private static let loadingTime = Duration.seconds(300)
 
+    /// The question that the browser asks before it goes to an address. `nil`, the default, for none.
+    ///
+    /// ``open(_:)`` then returns when the person has agreed, and throws `.userCancelled` if the person does not. Where the
+    /// launcher cannot listen for the answer, it opens no address.
+    public var question: BrowserQuestion?
+
     private let command: [String]?
     private let inPrivateWindow: Bool
     private let withheld: Set<String>
@@ -94,12 +100,19 @@ public struct SystemBrowserLauncher: BrowserLauncher {
     /// - Throws: `AuthenticationError(.browserUnavailable, …)` if there is no graphical session and neither a command
     ///   nor `$BROWSER` opens a browser, if no command starts, if the program runs under `sudo`, or if a private window is
     ///   wanted and no browser with one is known;
+    ///   `AuthenticationError(.userCancelled, …)` if the person does not agree to the ``question``;
     ///   `AuthenticationError(.invalidArgument, …)` if the address is neither `https` nor on the loopback interface;
     ///   `CancellationError`.
     public func open(_ url: URL) async throws {
         let target = try Self.checked(url)
         // Without a listener, a sign-in with another kind of redirect is still possible.
-        let start = passesAddress ? nil : try? StartAddress(leadingTo: target)
+        let start = passesAddress ? nil : try? StartAddress(leadingTo: target, asking: question)
+        guard question == nil || start != nil else {
+            throw AuthenticationError(
+                .browserUnavailable,
+                "The question before this sign-in needs a port on the loopback interface, and none is free. Try again."
+            )
+        }
         // `wslview` puts the address between double quotes of a PowerShell command, which would execute `$(…)`.
         try await launch(start?.url.absoluteString ?? target.replacing("$", with: "%24"))
         try await start?.visited(within: Self.loadingTime)

@@ -106,7 +106,7 @@ struct InteractiveFlow: Sendable {
             let advice = "No browser could be opened. Show the person the address instead (onAuthorizationURL)."
             try await environment.open(request.url, elseSaying: advice, context)
             environment.configuration.observer?.note("The browser was opened.", error: nil, context.correlationID)
-        } catch let error as AuthenticationError where hasAddress {
+        } catch let error as AuthenticationError where hasAddress && error.code != .userCancelled {
             if !Task.isCancelled { request.parameters.onProgress?(.browserUnavailable(message: error.message)) }
             context.logger.debug(
                 "No browser could be opened; the person has the address",

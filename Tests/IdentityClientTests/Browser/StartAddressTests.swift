@@ -53,6 +53,43 @@ import Testing
         #expect(try await ask(start).hasPrefix("HTTP/1.1 410 "))
     }
 
+    private let question = BrowserQuestion(title: "Sign in at <b>?", sentences: ["A & B", "It's \u{202E}odd."])
+
+    @Test func asksBeforeItSendsTheBrowserOn() async throws {
+        let start = try StartAddress(leadingTo: target, asking: question)
+        let path = start.url.path
+        for _ in 0..<2 {
+            let page = try await ask(start, navigation)
+            #expect(page.hasPrefix("HTTP/1.1 200 ") && !page.contains("id.example"))
+            #expect(page.contains("<h1>Sign in at &lt;b&gt;?</h1>") && page.contains("<p>A &amp; B</p>"))
+            #expect(page.contains(#"href="\#(path)/agree""#) && page.contains(#"href="\#(path)/refuse""#))
+            #expect(page.contains("frame-ancestors 'none'"))
+        }
+        let wait = Task { try await start.visited(within: .seconds(30)) }
+        let inside = navigation.replacing("none", with: "same-origin")
+        #expect(
+            try await ask(start, path: path + "/agree", "Sec-Fetch-Site: cross-site\r\n").hasPrefix("HTTP/1.1 403 ")
+        )
+        let answer = try await ask(start, path: path + "/agree", inside)
+        #expect(answer.hasPrefix("HTTP/1.1 302 ") && answer.contains("\r\nLocation: \(target)\r\n"))
+        try await wait.value
+        #expect(try await ask(start, path: path + "/agree", inside).hasPrefix("HTTP/1.1 410 "))
+    }
+
+    @Test func endsWhereThePersonRefuses() async throws {
+        let start = try StartAddress(leadingTo: target, asking: question)
+        let answer = try await ask(start, path: start.url.path + "/refuse", navigation)
+        #expect(answer.hasPrefix("HTTP/1.1 200 ") && answer.contains("Not signed in"))
+        _ = try await expectError(.userCancelled) { try await start.visited(within: .seconds(30)) }
+    }
+
+    @Test func hasNoAnswersWithoutAQuestion() async throws {
+        let start = try StartAddress(leadingTo: target)
+        for answer in ["/agree", "/refuse"] {
+            #expect(try await ask(start, path: start.url.path + answer, navigation).hasPrefix("HTTP/1.1 404 "))
+        }
+    }
+
     @Test func answersNothingElse() async throws {
         let start = try StartAddress(leadingTo: target)
         let others = [
