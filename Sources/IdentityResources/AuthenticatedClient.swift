@@ -43,6 +43,8 @@ public final class AuthenticatedClient: Sendable {
     let timeout: Duration
     let maximumResponseBytes: Int
     let onWait: (@Sendable (_ host: String, _ duration: Duration) -> Void)?
+    /// Signs in for an error that asks for a person; `nil` if the program does.
+    let signIn: (@Sendable (AuthenticationError) async throws -> Void)?
     /// Where the token goes: the resource, or the origin of the first request.
     private let place: Mutex<WebAddress?>
 
@@ -139,7 +141,9 @@ public final class AuthenticatedClient: Sendable {
 
     /// The same, which tells when a server asks to wait, and how long.
     ///
-    /// - Parameter acquire: Acquires the tokens in place of the application, which then gives the clock and the logger.
+    /// - Parameters:
+    ///   - acquire: Acquires the tokens in place of the application, which then gives the clock and the logger.
+    ///   - signIn: Signs in for an error that asks for a person, after which the call is repeated.
     package init(
         application: PublicClientApplication,
         account: Account,
@@ -151,6 +155,7 @@ public final class AuthenticatedClient: Sendable {
         scheme: AuthenticationScheme = .bearer,
         place: WebAddress? = nil,
         acquire: (@Sendable (SilentParameters) async throws -> AuthenticationResult)? = nil,
+        signIn: (@Sendable (AuthenticationError) async throws -> Void)? = nil,
         onWait: (@Sendable (_ host: String, _ duration: Duration) -> Void)?
     ) {
         self.application = application
@@ -161,6 +166,7 @@ public final class AuthenticatedClient: Sendable {
         self.maximumResponseBytes = max(0, maximumResponseBytes)
         self.scheme = scheme
         self.onWait = onWait
+        self.signIn = signIn
         self.place = Mutex(place)
         var parameters = SilentParameters(scopes: scopes, account: account, authority: authority)
         parameters.scheme = scheme
@@ -204,6 +210,24 @@ public final class AuthenticatedClient: Sendable {
     public func send(
         _ request: HTTPRequest,
         body: RequestBody? = nil
+    ) async throws -> (response: HTTPResponse, body: [UInt8]) {
+        for _ in 0..<Self.maximumSignIns {
+            do {
+                return try await sendOnce(request, body)
+            } catch let error as AuthenticationError where .interactionRequired ~= error.code {
+                guard let signIn else { throw error }
+                try await signIn(error)
+            }
+        }
+        return try await sendOnce(request, body)
+    }
+
+    /// As often as the person signs in for one call.
+    private static let maximumSignIns = 3
+
+    private func sendOnce(
+        _ request: HTTPRequest,
+        _ body: RequestBody?
     ) async throws -> (response: HTTPResponse, body: [UInt8]) {
         let client = self
         do {

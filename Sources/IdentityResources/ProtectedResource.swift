@@ -275,7 +275,7 @@ struct ResourceDiscovery: Sendable {
 }
 
 extension ProtectedResource {
-    fileprivate init(_ metadata: ResourceMetadata, demanded: [String]?) {
+    init(_ metadata: ResourceMetadata, demanded: [String]?) {
         identifier = metadata.resource
         name = metadata.name.map { String(WireText.clean($0).prefix(100)) }
         authorizationServers = metadata.authorizationServers

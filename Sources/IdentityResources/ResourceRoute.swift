@@ -1,7 +1,7 @@
 // Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
 
 import HTTPTypes
-import IdentityClient
+package import IdentityClient
 
 /// The route of a request: its address after redirects, and whether the token goes there too.
 struct ResourceRoute: Sendable {
@@ -117,7 +117,7 @@ extension WebAddress {
     var root: WebAddress { WebAddress(scheme: scheme, host: host, port: port, path: "") }
 
     /// Whether another address has the same origin, and this one's path or one below it, by whole segments.
-    func isAbove(_ other: WebAddress) -> Bool {
+    package func isAbove(_ other: WebAddress) -> Bool {
         guard origin == other.origin else { return false }
         if let query {
             return path.utf8.elementsEqual(other.path.utf8) && query.utf8.elementsEqual((other.query ?? "").utf8)

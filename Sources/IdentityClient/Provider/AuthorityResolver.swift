@@ -189,3 +189,22 @@ package enum ProviderInspection {
         return true
     }
 }
+
+extension ProviderMetadata {
+    /// Returns an authority's endpoints, for a wing that has no application object: from the cache, or published and checked.
+    ///
+    /// - Throws: `.network` or `.serverUnavailable` if no answer comes and the cache has none; `.invalidResponse`,
+    ///   `.untrustedAuthority` or `.malformedResponse` if the published document fails a check.
+    package static func read(
+        of authority: Authority,
+        over client: EndpointClient,
+        cache: any TokenCache,
+        group: CacheGroup,
+        clock: any WallClock,
+        _ context: RequestContext
+    ) async throws -> ProviderMetadata {
+        let documents = DiscoveryCache(client: client, cache: cache, group: group, clock: clock)
+        let resolver = AuthorityResolver(documents: documents, knownHosts: [])
+        return try await resolver.metadata(for: authority, context: context)
+    }
+}

@@ -4,7 +4,7 @@ import FoundationEssentials
 package import HTTPTypes
 package import IdentityTelemetry
 import Logging
-import OAuthWire
+package import OAuthWire
 import SystemSupport
 
 extension HTTPResponse {
@@ -159,7 +159,7 @@ package struct EndpointClient: Sendable {
         context: RequestContext,
         authority: Authority
     ) async throws -> (HTTPResponse, body: [UInt8]) {
-        let (form, authorization) = credentials?.shown(with: form, in: place) ?? (form, nil)
+        let (form, authorization) = try await credentials?.shown(with: form, in: place) ?? (form, nil)
         let body = Array(FormURLEncoded.encode(form).utf8)
         return try await send(
             .post,
@@ -174,7 +174,7 @@ package struct EndpointClient: Sendable {
     /// Posts JSON, without the client's credentials. The answer is unchecked.
     ///
     /// - Parameter token: The bearer token of the request, if there is one.
-    func post(
+    package func post(
         json: JSONObject,
         to url: String,
         bearer token: String?,
@@ -318,15 +318,19 @@ package struct ClientCredentials: Sendable {
     }
 
     let clientID: String
-    let secret: ClientSecret
-    /// The place that the registration demands; `nil` for that of the server.
-    var registeredPlace: Place?
+    /// Returns the secret, and the place that the registration demands; a place of `nil` for that of the server.
+    let secret: @Sendable () async throws -> (ClientSecret, Place?)?
 
     /// The form and the `Authorization` field of a request with the secret. The secret is used only for this client's requests: some of a group's tokens belong to other clients.
     ///
     /// - SeeAlso: [RFC 6749 §2.3.1](https://www.rfc-editor.org/rfc/rfc6749#section-2.3.1)
-    func shown(with form: [(String, String)], in place: Place) -> (form: [(String, String)], authorization: String?) {
-        guard form.contains(where: { $0 == ("client_id", clientID) }) else { return (form, nil) }
+    func shown(
+        with form: [(String, String)],
+        in place: Place
+    ) async throws -> (form: [(String, String)], authorization: String?) {
+        guard form.contains(where: { $0 == ("client_id", clientID) }),
+            let (secret, registeredPlace) = try await secret()
+        else { return (form, nil) }
         let place = registeredPlace ?? place
         guard place == .header || secret.rawValue.isEmpty else {
             return (form + [("client_secret", secret.rawValue)], nil)
@@ -334,10 +338,10 @@ package struct ClientCredentials: Sendable {
         // If the client is named in both, Okta sees two credentials. In a pushed authorization request, the client
         // identifier is a parameter (RFC 9126 §2.1).
         let isPushed = form.contains { $0.0 == "response_type" }
-        return (isPushed ? form : form.filter { $0.0 != "client_id" }, basic)
+        return (isPushed ? form : form.filter { $0.0 != "client_id" }, basic(secret))
     }
 
-    private var basic: String {
+    private func basic(_ secret: ClientSecret) -> String {
         let pair = [clientID, secret.rawValue].map(PercentEncoding.encode).joined(separator: ":")
         return "Basic " + Data(pair.utf8).base64EncodedString()
     }

@@ -1,7 +1,7 @@
 // Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
 
 import HTTPTypes
-import OAuthWire
+package import OAuthWire
 
 /// The meaning of an endpoint's answer to a posted form: the status decides first.
 enum EndpointOutcome<Value> {
@@ -180,7 +180,7 @@ extension AuthenticationError {
 }
 
 extension ServerError {
-    init(_ words: ErrorResponse?, status: Int?) {
+    package init(_ words: ErrorResponse?, status: Int?) {
         self.init(
             error: words?.error ?? status.map { "http_\($0)" } ?? "unknown",
             errorDescription: words?.errorDescription,

@@ -131,7 +131,7 @@ public struct CacheGroup: Hashable, Sendable {
         self.name = name
     }
 
-    init(unchecked name: String) {
+    package init(unchecked name: String) {
         self.name = name
     }
 
@@ -226,7 +226,7 @@ extension CacheKey {
 
 extension CacheKey {
     /// The key of the lease that guards the refresh of the credentials under this key.
-    var lease: CacheKey {
+    package var lease: CacheKey {
         CacheKey(group: group, kind: .lease, name: name)
     }
 

@@ -271,3 +271,54 @@ final class LeaseWait: Sendable {
         return .milliseconds(hasHints ? max(40, growing) : growing)
     }
 }
+
+/// Work that one of all processes does at a time, while the others wait for its result. It is not for refreshes, whose lease
+/// guards more.
+package struct SharedTurn: Sendable {
+    /// The record that the work makes. The lease is beside it.
+    private let key: CacheKey
+    private let cache: any TokenCache
+    /// The longest time of the work, and of a wait.
+    private let duration: Duration
+
+    package init(key: CacheKey, cache: any TokenCache, duration: Duration) {
+        self.key = key
+        self.cache = cache
+        self.duration = duration
+    }
+
+    /// Returns the result of another process, or of the work.
+    ///
+    /// - Parameters:
+    ///   - outlivesCaller: Whether the work goes on to its end if the caller is cancelled.
+    ///   - known: Returns the result of another process, if there is one by now.
+    ///   - work: The work. It looks again for the result of another process first.
+    /// - Returns: `nil` if another process takes too long.
+    package func run<Value: Sendable>(
+        outlivingCaller outlivesCaller: Bool,
+        known: () async throws -> Value?,
+        _ work: @escaping @Sendable () async throws -> Value
+    ) async throws -> Value? {
+        let begin = ContinuousClock.now
+        let leases = RefreshLeaseStore(cache: cache, key: key.lease, duration: duration)
+        let wait = LeaseWait(for: [key, key.lease], in: cache)
+        var seen: (lease: RefreshLease, since: Int64)?
+        while ContinuousClock.now - begin < duration {
+            let (record, sight) = try await leases.read(since: begin)
+            if let lease = sight.lease, lease != seen?.lease { seen = (lease, sight.elapsed) }
+            if sight.isFree(seenSince: seen?.since ?? sight.elapsed), let held = try await leases.take(over: record) {
+                let leased = { @Sendable () async throws -> Value in
+                    let result: Result<Value, any Error>
+                    do { result = .success(try await work()) } catch { result = .failure(error) }
+                    await leases.release(held)
+                    return try result.get()
+                }
+                guard outlivesCaller else { return try await leased() }
+                return try await SingleFlight<CacheKey, Value>().run(key, leased)
+            }
+            _ = try await wait.pause()
+            if let found = try await known() { return found }
+        }
+        return nil
+    }
+}

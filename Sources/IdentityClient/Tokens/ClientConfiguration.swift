@@ -28,7 +28,11 @@ public struct ClientConfiguration: Sendable {
     public var clientSecret: ClientSecret?
 
     /// The place of the secret in a request, if the registration says so.
-    var clientSecretPlace: ClientCredentials.Place?
+    package var clientSecretPlace: ClientCredentials.Place?
+
+    /// Reads the secret and its place when a request needs them, in place of ``clientSecret``: those of a registration are in
+    /// the cache.
+    package var readingClientSecret: (@Sendable () async throws -> (ClientSecret, ClientCredentials.Place?)?)?
 
     /// The issuer of the tokens.
     public var authority: Authority

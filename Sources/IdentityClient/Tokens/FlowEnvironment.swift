@@ -50,13 +50,7 @@ final class FlowEnvironment: Sendable {
             transport: configuration.transport,
             deadline: configuration.requestTimeout,
             extraFields: configuration.extraHeaderFields,
-            credentials: configuration.clientSecret.map {
-                ClientCredentials(
-                    clientID: configuration.clientID.rawValue,
-                    secret: $0,
-                    registeredPlace: configuration.clientSecretPlace
-                )
-            },
+            credentials: configuration.credentials,
             observer: configuration.observer,
             telemetry: configuration.telemetry
         )
@@ -192,5 +186,17 @@ extension AuthenticationError {
             .unsupported,
             "No SSH certificate is asked of an identity broker. Allow the browser as well (whenAvailable)."
         )
+    }
+}
+
+extension ClientConfiguration {
+    /// The client's secret and its place, if it has one.
+    fileprivate var credentials: ClientCredentials? {
+        if let readingClientSecret {
+            return ClientCredentials(clientID: clientID.rawValue, secret: readingClientSecret)
+        }
+        guard let secret = clientSecret else { return nil }
+        let place = clientSecretPlace
+        return ClientCredentials(clientID: clientID.rawValue) { (secret, place) }
     }
 }

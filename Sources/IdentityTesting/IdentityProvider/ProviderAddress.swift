@@ -115,7 +115,7 @@ struct ProviderAddress: Hashable, Sendable {
         (.discovery, ".well-known/openid-configuration"), (.keys, "keys"), (.authorization, "authorize"),
         (.interaction, "interaction"), (.token, "token"), (.deviceAuthorization, "device_authorization"),
         (.deviceVerification, "device"), (.revocation, "revoke"), (.endSession, "logout"), (.userInfo, "userinfo"),
-        (.pushedAuthorization, "par"), (.introspection, "introspect"),
+        (.pushedAuthorization, "par"), (.introspection, "introspect"), (.registration, "register"),
     ]
 
     private static let microsoftSuffixes: [(Endpoint, String)] = [

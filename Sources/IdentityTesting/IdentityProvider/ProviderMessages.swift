@@ -12,6 +12,7 @@ struct ProviderRequest: Sendable {
     var query: [(String, String)]
     var form: [(String, String)]
     var headers: [(String, String)]
+    var body: [UInt8]
     /// Whether the query and the body could be read.
     var isReadable: Bool
 
@@ -19,6 +20,7 @@ struct ProviderRequest: Sendable {
         self.method = method
         self.origin = origin
         self.headers = headers
+        self.body = body
         let parts = target.split(separator: "?", maxSplits: 1, omittingEmptySubsequences: false)
         path = parts.first.map(String.init) ?? ""
         let query = parts.count == 2 ? try? FormURLEncoded.decode(String(parts[1])) : []

@@ -19,6 +19,9 @@ extension ProviderState {
         if settings.introspection != .unavailable, let url = address.url(of: .introspection) {
             document["introspection_endpoint"] = .string(url)
         }
+        if settings.registersClients, let url = address.url(of: .registration) {
+            document["registration_endpoint"] = .string(url)
+        }
         document["response_types_supported"] = .strings(["code"])
         document["response_modes_supported"] = .strings(settings.responseModes)
         document["grant_types_supported"] = .strings(

@@ -10,6 +10,7 @@ extension ProviderState {
     ///   [§6](https://www.rfc-editor.org/rfc/rfc6749#section-6)
     mutating func redeem(_ request: ProviderCall) throws(Refusal) -> TokenIssue {
         let clientID = try clientID(posting: request)
+        try checkResource(request)
         let name = request["grant_type"]
         if name == Self.assertionGrant, !settings.assertions.isEmpty {
             return try redeemAssertion(request, clientID: clientID)

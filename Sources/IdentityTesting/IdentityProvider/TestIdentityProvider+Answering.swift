@@ -12,13 +12,18 @@ extension TestIdentityProvider {
     /// - Throws: `CancellationError` if the sender gave up.
     func answer(_ request: ProviderRequest, clock: any WallClock) async throws -> ProviderAnswer {
         let policy = request.query.first { $0.0 == "p" }?.1
-        let place = ProviderAddress.resolve(
-            profile,
-            issuerPath: issuerPath,
-            origin: request.origin,
-            path: request.path,
-            policy: policy
-        )
+        let resource = snapshot.resourceEndpoint(request.path).map {
+            (ProviderAddress(origin: request.origin, form: .plain(path: issuerPath)), $0)
+        }
+        let place =
+            resource
+            ?? ProviderAddress.resolve(
+                profile,
+                issuerPath: issuerPath,
+                origin: request.origin,
+                path: request.path,
+                policy: policy
+            )
         let endpoint = place?.1 ?? .unknown
         let now = self.clock.now
         let fault = state.withLock { state in
@@ -55,6 +60,9 @@ extension TestIdentityProvider {
             case .introspection: return .json(try snapshot.introspect(request))
             case .endSession: return endSession(request)
             case .userInfo: return try userInfo(request)
+            case .registration: return try state.withLock { try $0.register(request) }
+            case .resource: return snapshot.callResource(request)
+            case .resourceMetadata: return snapshot.resourceMetadata(at: request.address)
             default: return ProviderResponse(status: 404)
             }
         } catch let refusal as Refusal {

@@ -54,6 +54,12 @@ extension TestIdentityProvider {
         /// How long a pushed request waits for the browser. The default is 90 s.
         public var pushedRequestLifetime: Duration = .seconds(90)
 
+        /// The API at the provider's address; `nil` for none. With one, each request for tokens has to name it (RFC 8707). Only
+        /// for the profile `.openIDConnect`.
+        public var resource: Resource?
+        /// Whether programs may register themselves (RFC 7591).
+        public var registersClients = false
+
         /// The known scopes; `nil` means any.
         public var knownScopes: Set<String>?
         /// The scopes that require the person's consent.

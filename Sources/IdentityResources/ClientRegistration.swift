@@ -2,52 +2,9 @@
 
 public import FoundationEssentials
 import HTTPTypes
+public import IdentityClient
 import OAuthWire
 import SystemSupport
-
-/// A program, as it registers itself at servers that do not know it.
-///
-/// ```swift
-/// let software = ClientSoftware(id: "com.example.mail", name: "Example Mail")
-/// ```
-/// - SeeAlso: [RFC 7591 §2](https://www.rfc-editor.org/rfc/rfc7591#section-2)
-public struct ClientSoftware: Hashable, Sendable {
-    /// A name of the program that all its versions and users share, and no other program: a reversed domain name for example.
-    /// There is one registration for it at each server.
-    public var id: String
-
-    /// The name that servers show to people.
-    public var name: String
-
-    /// The version, if servers may know it. `nil` unless set.
-    public var version: String?
-
-    /// The ports of the loopback address to which the browser returns, of which the first free one is used. Five fixed ones
-    /// unless set, because some servers compare ports.
-    public var redirectPorts: ClosedRange<UInt16> = 28471...28475
-
-    /// The address of the program's metadata document, `https` with a path, which servers that support it take as the client
-    /// id. `nil`, the default, if there is none.
-    /// - SeeAlso: [draft-ietf-oauth-client-id-metadata-document](https://datatracker.ietf.org/doc/draft-ietf-oauth-client-id-metadata-document/)
-    public var metadataDocument: String?
-
-    /// The token that a server gave the program's maker for registrations. `nil`, the default, for servers that register
-    /// everyone.
-    public var initialAccessToken: String?
-
-    /// Describes a program.
-    public init(id: String, name: String) {
-        self.id = id
-        self.name = name
-    }
-
-    /// The addresses without a port, which is any, and with each of the fixed ports.
-    var redirectURIs: [String] {
-        ["http://127.0.0.1\(Self.path)"] + redirectPorts.map { "http://127.0.0.1:\($0)\(Self.path)" }
-    }
-
-    static let path = "/callback"
-}
 
 /// The registration that a program made for itself at a server.
 ///
@@ -79,7 +36,7 @@ public struct ClientRegistration: Hashable, Sendable {
     /// The group of the registration and of its tokens.
     public let group: CacheGroup
 
-    let secretPlace: ClientCredentials.Place?
+    package let secretPlace: ClientCredentials.Place?
 
     /// Returns a configuration with the registration's client, and everything else by default.
     ///
@@ -136,20 +93,57 @@ extension ClientRegistration {
                 "A program registers with an ID of 1 to 256 bytes, and with ports from 1 on."
             )
         }
-        let group = group ?? CacheGroup(unchecked: "software-" + Digest.hexadecimal(of: [software.id]).prefix(32))
-        let client = EndpointClient(transport: transport)
-        let documents = DiscoveryCache(client: client, cache: cache, group: group, clock: clock)
-        let flow = RegistrationFlow(
-            software: software,
+        let group = group ?? software.group
+        return try await RegistrationFlow(software, authority, cache, group, transport, clock, refused: refused).run()
+    }
+
+    /// Returns the registration in the cache; `nil` if there is none that can be used. No request is sent.
+    ///
+    /// - Throws: The errors of the cache.
+    public static func kept(
+        of software: ClientSoftware,
+        at authority: Authority,
+        cache: any TokenCache,
+        group: CacheGroup? = nil
+    ) async throws -> ClientRegistration? {
+        let (group, transport) = (group ?? software.group, CurlTransport())
+        return try await RegistrationFlow(software, authority, cache, group, transport, SystemClock()).known()
+    }
+
+    /// Forgets the registration in the cache, after which the next sign-in registers the program anew. The server still knows
+    /// the client.
+    ///
+    /// - Returns: Whether there was one.
+    /// - Throws: The errors of the cache.
+    @discardableResult
+    public static func forget(
+        of software: ClientSoftware,
+        at authority: Authority,
+        cache: any TokenCache,
+        group: CacheGroup? = nil
+    ) async throws -> Bool {
+        let (group, transport) = (group ?? software.group, CurlTransport())
+        let key = RegistrationFlow(software, authority, cache, group, transport, SystemClock()).key
+        guard let record = try await cache.record(for: key) else { return false }
+        return try await cache.replace(record, with: nil, for: key)
+    }
+
+    /// The program by the address of its metadata document, without a check of whether the server takes that.
+    package init(
+        document: ClientID,
+        of software: ClientSoftware,
+        at authority: Authority,
+        group: CacheGroup? = nil
+    ) throws {
+        self.init(
             authority: authority,
-            cache: cache,
-            group: group,
-            client: client,
-            resolver: AuthorityResolver(documents: documents, knownHosts: []),
-            clock: clock,
-            refused: refused
+            clientID: document,
+            clientSecret: nil,
+            secretExpiresOn: nil,
+            redirectURI: try software.redirectURI(),
+            group: group ?? software.group,
+            secretPlace: nil
         )
-        return try await flow.run()
     }
 }
 
@@ -160,16 +154,37 @@ struct RegistrationFlow: Sendable {
     let cache: any TokenCache
     let group: CacheGroup
     let client: EndpointClient
-    let resolver: AuthorityResolver
     let clock: any WallClock
     let refused: ClientID?
     let context = RequestContext(correlationID: nil, logger: nil)
+
+    init(
+        _ software: ClientSoftware,
+        _ authority: Authority,
+        _ cache: any TokenCache,
+        _ group: CacheGroup,
+        _ transport: any HTTPTransport,
+        _ clock: any WallClock,
+        refused: ClientID? = nil
+    ) {
+        self.software = software
+        self.authority = authority
+        self.cache = cache
+        self.group = group
+        self.clock = clock
+        self.refused = refused
+        client = EndpointClient(transport: transport)
+    }
+
+    private func metadata() async throws -> ProviderMetadata {
+        try await ProviderMetadata.read(of: authority, over: client, cache: cache, group: group, clock: clock, context)
+    }
 
     /// The longest lease. It outlasts three requests.
     private static let duration = Duration.seconds(100)
 
     /// One registration for an issuer and a program, whatever the resource.
-    private var key: CacheKey {
+    var key: CacheKey {
         CacheKey(
             group: group,
             kind: .application,
@@ -180,27 +195,10 @@ struct RegistrationFlow: Sendable {
     func run() async throws -> ClientRegistration {
         if let document = software.metadataDocument, let known = try await byDocument(document) { return known }
         if let known = try await known() { return known }
-        let begin = ContinuousClock.now
-        let leases = RefreshLeaseStore(cache: cache, key: key.lease, duration: Self.duration)
-        let wait = LeaseWait(for: [key, key.lease], in: cache)
-        var seen: (lease: RefreshLease, since: Int64)?
-        while ContinuousClock.now - begin < Self.duration {
-            let (record, sight) = try await leases.read(since: begin)
-            if let lease = sight.lease, lease != seen?.lease { seen = (lease, sight.elapsed) }
-            if sight.isFree(seenSince: seen?.since ?? sight.elapsed), let held = try await leases.take(over: record) {
-                // A registration that the server made is written although the caller is gone.
-                return try await SingleFlight<CacheKey, ClientRegistration>().run(key) {
-                    let registration: Result<ClientRegistration, any Error>
-                    do { registration = .success(try await self.registration()) } catch {
-                        registration = .failure(error)
-                    }
-                    await leases.release(held)
-                    return try registration.get()
-                }
-            }
-            _ = try await wait.pause()
-            if let known = try await known() { return known }
-        }
+        let turn = SharedTurn(key: key, cache: cache, duration: Self.duration)
+        // A registration that the server made is written although the caller is gone.
+        let made = try await turn.run(outlivingCaller: true, known: known) { try await registration() }
+        if let made { return made }
         throw context.error(
             .cacheBusy,
             "Another process has been registering this program at \(authority.url) for too long. Try again."
@@ -208,7 +206,7 @@ struct RegistrationFlow: Sendable {
     }
 
     /// The registration in the cache, if it can be used.
-    private func known() async throws -> ClientRegistration? {
+    func known() async throws -> ClientRegistration? {
         guard let record = try await cache.record(for: key), let json = try? JSONObject(parsing: record.bytes),
             let response = try? ClientRegistrationResponse(json),  // a damaged one is made anew
             response.secretExpiresOn.map({ $0 > clock.unixSeconds }) != false,
@@ -220,26 +218,16 @@ struct RegistrationFlow: Sendable {
 
     /// The program by its metadata document, if the server takes that.
     private func byDocument(_ document: String) async throws -> ClientRegistration? {
-        guard let address = WebAddress(document), address.scheme == "https", address.target != "/" else {
-            throw context.error(.invalidArgument, "A metadata document is at an https address with a path.")
-        }
-        let metadata = try await resolver.metadata(for: authority, context: context)
+        let document = try ClientSoftware.checked(document: document)
+        let metadata = try await metadata()
         guard metadata.takesClientIDMetadataDocument else { return nil }
-        return ClientRegistration(
-            authority: authority,
-            clientID: ClientID(rawValue: document),
-            clientSecret: nil,
-            secretExpiresOn: nil,
-            redirectURI: try .loopback(host: .ipv4, ports: software.redirectPorts, path: ClientSoftware.path),
-            group: group,
-            secretPlace: nil
-        )
+        return try ClientRegistration(document: ClientID(rawValue: document), of: software, at: authority, group: group)
     }
 
     /// Registers, under the lease, unless another process has done so.
     private func registration() async throws -> ClientRegistration {
         if let known = try await known() { return known }
-        let metadata = try await resolver.metadata(for: authority, context: context)
+        let metadata = try await metadata()
         guard let endpoint = metadata.registrationEndpoint else {
             throw context.error(
                 .clientNotRegistered,
@@ -262,10 +250,8 @@ struct RegistrationFlow: Sendable {
     /// without what no server needs.
     private func register(at endpoint: String, _ metadata: ProviderMetadata) async throws -> ClientRegistrationResponse
     {
-        let fixed = software.redirectPorts
         var redirects = [
-            software.redirectURIs, Array(software.redirectURIs.dropFirst()),
-            fixed.map { "http://[::1]:\($0)\(ClientSoftware.path)" },
+            software.redirectURIs, software.fixedRedirectURIs(.ipv4), software.fixedRedirectURIs(.ipv6),
         ][...]
         var isShort = false
         var grants = [GrantType.authorizationCode, .refreshToken].map(\.rawValue)
@@ -368,15 +354,12 @@ struct RegistrationFlow: Sendable {
 
     /// The address to which the browser returns: with the fixed ports if they are registered, otherwise with any.
     private func redirectURI(among registered: [String]) throws -> RedirectURI? {
-        func has(_ host: RedirectURI.LoopbackHost, _ port: UInt16?) -> Bool {
-            let uri = "http://\(host.rawValue)\(port.map { ":\($0)" } ?? "")\(ClientSoftware.path)"
-            return registered.contains { WireText.areSame($0, uri) }
-        }
+        func has(_ uri: String) -> Bool { registered.contains { WireText.areSame($0, uri) } }
         for host in [RedirectURI.LoopbackHost.ipv4, .ipv6] {
-            if software.redirectPorts.allSatisfy({ has(host, $0) }) {
-                return try .loopback(host: host, ports: software.redirectPorts, path: ClientSoftware.path)
+            if software.fixedRedirectURIs(host).allSatisfy(has) { return try software.redirectURI(on: host) }
+            if has(ClientSoftware.redirectURI(host, nil)) {
+                return try software.redirectURI(on: host, hasFixedPort: false)
             }
-            if has(host, nil) { return try .loopback(host: host, path: ClientSoftware.path) }
         }
         return nil
     }

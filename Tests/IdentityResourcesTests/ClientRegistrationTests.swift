@@ -1,0 +1,267 @@
+// Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
+
+import FoundationEssentials
+import HTTPTypes
+import IdentityClient
+import IdentityTestSupport
+import IdentityTesting
+import OAuthWire
+import Synchronization
+import SystemSupport
+import Testing
+
+@testable import IdentityResources
+
+/// Programs that register themselves at servers.
+///
+/// - SeeAlso: RFC 7591
+@Suite(.timeLimit(.minutes(1)))
+struct ClientRegistrationTests {
+    /// A server that registers programs: it gives the answers in turn, and then succeeds.
+    final class Server: HTTPTransport {
+        struct Request: Sendable {
+            let body: JSONObject
+            let authorization: String?
+        }
+
+        private let metadata: String
+        private let state: Mutex<(answers: [(Int, String)], requests: [Request])>
+        private let gate: Promise<Void>?
+        /// Fulfilled when the first registration has arrived.
+        let arrival = Promise<Void>()
+
+        init(_ answers: [(Int, String)] = [], metadata: String = registering, gate: Promise<Void>? = nil) {
+            state = Mutex((answers, []))
+            self.metadata = metadata
+            self.gate = gate
+        }
+
+        var requests: [Request] { state.withLock { $0.requests } }
+
+        func send(_ request: HTTPRequest, body: [UInt8]?) async throws -> (HTTPResponse, [UInt8]) {
+            guard request.path == "/register", request.method == .post else {
+                let members =
+                    #""issuer":"https://h","authorization_endpoint":"https://h/a","token_endpoint":"https://h/t""#
+                let text = #"{\#(members),"code_challenge_methods_supported":["S256"]\#(metadata)}"#
+                return (HTTPResponse(status: .ok), Array(text.utf8))
+            }
+            arrival.fulfil()
+            try await gate?.value()
+            let json = try JSONObject(parsing: body ?? [])
+            #expect(request.headerFields[.contentType] == "application/json")
+            let answer = state.withLock { state in
+                state.requests.append(Request(body: json, authorization: request.headerFields[.authorization]))
+                return state.answers.isEmpty
+                    ? (201, #"{"client_id":"client-\#(state.requests.count)"}"#) : state.answers.removeFirst()
+            }
+            return (HTTPResponse(status: .init(code: answer.0)), Array(answer.1.utf8))
+        }
+    }
+
+    private static let registering = #","registration_endpoint":"https://h/register""#
+    private static let ports = (28471...28475).map { "http://127.0.0.1:\($0)/callback" }
+    private static let portsOfIPv6 = (28471...28475).map { "http://[::1]:\($0)/callback" }
+
+    private let cache = InMemoryTokenCache()
+    private let clock = ManualClock()
+    private let software = ClientSoftware(id: "com.example.mail", name: "Mail")
+
+    private func obtain(
+        _ server: Server,
+        _ software: ClientSoftware? = nil,
+        resource: String? = nil,
+        replacing refused: ClientID? = nil
+    ) async throws -> ClientRegistration {
+        try await ClientRegistration.obtain(
+            of: software ?? self.software,
+            at: .oauth2(issuer: "https://h", resource: resource),
+            cache: cache,
+            transport: server,
+            clock: clock,
+            replacing: refused
+        )
+    }
+
+    private func uris(_ request: Server.Request) -> [String]? { request.body.strings("redirect_uris") }
+
+    @Test func registersOnceForAllResources() async throws {
+        let server = Server()
+        let first = try await obtain(server)
+        let second = try await obtain(server, resource: "https://api/mcp")
+        #expect(first.clientID == "client-1" && second.clientID == "client-1" && server.requests.count == 1)
+        #expect(second.authority.resource == "https://api/mcp" && second.group == first.group)
+        let body = try #require(server.requests.first).body
+        #expect(body.strings("redirect_uris") == ["http://127.0.0.1/callback"] + Self.ports)
+        #expect(body.string("token_endpoint_auth_method") == "none" && body.string("application_type") == "native")
+        #expect(body.strings("grant_types") == ["authorization_code", "refresh_token"])
+        #expect(body.string("software_id") == "com.example.mail" && body.string("client_name") == "Mail")
+        #expect(body["scope"] == nil && server.requests.first?.authorization == nil)
+        let configuration = first.configuration(cache: cache)
+        #expect(configuration.clientID == "client-1" && configuration.clientSecret == nil)
+        #expect(configuration.cacheGroup == first.group)
+        #expect(configuration.redirectURI == (try .loopback(host: .ipv4, ports: 28471...28475, path: "/callback")))
+        let other = ClientSoftware(id: "com.example.files", name: "Files")
+        #expect(try await obtain(server, other).clientID == "client-2")
+    }
+
+    @Test func registersOnceForAllCallersAtTheSameTime() async throws {
+        let gate = Promise<Void>()
+        let server = Server(gate: gate)
+        let callers = (0..<20).map { _ in Task { try await obtain(server) } }
+        try await server.arrival.value()
+        gate.fulfil()
+        for caller in callers { #expect(try await caller.value.clientID == "client-1") }
+        #expect(server.requests.count == 1)
+    }
+
+    /// The server has registered the program when its caller gives up.
+    @Test func keepsTheRegistrationOfACallerThatIsGone() async throws {
+        let gate = Promise<Void>()
+        let server = Server(gate: gate)
+        let caller = Task { try await obtain(server) }
+        try await server.arrival.value()
+        caller.cancel()
+        await #expect(throws: CancellationError.self) { try await caller.value }
+        let next = Task { try await obtain(server) }
+        gate.fulfil()
+        #expect(try await next.value.clientID == "client-1" && server.requests.count == 1)
+    }
+
+    @Test func registersAfterTheDeathOfTheProcessThatWasAboutTo() async throws {
+        let server = Server()
+        let first = try await obtain(server)
+        var dead = ProcessTable.current()
+        (dead.pid, dead.startTime) = (1 << 30, "1")
+        let deadline = ProcessTable.bootTime() + 100_000
+        let lease = RefreshLease(nonce: "dead", duration: 100_000, holder: dead, deadline: deadline)
+        for key in try await cache.records(of: .application, in: first.group).keys {
+            #expect(try await cache.replace(nil, with: lease.encoded(), for: key.lease))
+        }
+        #expect(try await obtain(server, replacing: first.clientID).clientID == "client-2")
+    }
+
+    @Test func registersAnewWhatIsRefusedOrOver() async throws {
+        let server = Server([
+            (201, #"{"client_id":"a","client_secret":"s","client_secret_expires_at":\#(clock.unixSeconds + 60)}"#)
+        ])
+        let first = try await obtain(server)
+        #expect(first.clientSecret == "s" && first.secretExpiresOn != nil)
+        clock.advance(by: .seconds(61))
+        #expect(try await obtain(server).clientID == "client-2")
+        #expect(try await obtain(server, replacing: "another").clientID == "client-2")
+        #expect(try await obtain(server, replacing: "client-2").clientID == "client-3")
+        #expect(try await obtain(server, replacing: "client-2").clientID == "client-3")
+        #expect(server.requests.count == 3)
+    }
+
+    @Test(arguments: [
+        (#""token_endpoint_auth_method":"client_secret_basic""#, "s", ClientCredentials.Place.header),
+        (#""token_endpoint_auth_method":"client_secret_post""#, "s", .form),
+        (#""token_endpoint_auth_method":"none""#, nil, nil), (#""x":1"#, "s", nil),
+    ])
+    func showsItselfAsTheAnswerSays(_ member: String, _ secret: String?, _ place: ClientCredentials.Place?) async throws
+    {
+        let server = Server([(200, #"{"client_id":"a","client_secret":"s","client_secret_expires_at":0,\#(member)}"#)])
+        for _ in 0..<2 {
+            let registration = try await obtain(server)
+            #expect(registration.clientSecret?.rawValue == secret && registration.secretPlace == place)
+            #expect(registration.configuration(cache: cache).clientSecretPlace == place)
+        }
+        #expect(server.requests.count == 1)
+    }
+
+    @Test func asksOnceMoreInTheFormThatTheRefusalDemands() async throws {
+        let server = Server([
+            (400, #"{"error":"invalid_redirect_uri"}"#), (400, #"{"error":"invalid_client_metadata"}"#),
+            (400, #"{"error":"invalid_redirect_uri"}"#),
+        ])
+        let registration = try await obtain(server)
+        #expect(
+            server.requests.map(uris) == [
+                ["http://127.0.0.1/callback"] + Self.ports, Self.ports, Self.ports, Self.portsOfIPv6,
+            ]
+        )
+        #expect(
+            server.requests.map { $0.body.string("software_id") } == ["com.example.mail", "com.example.mail", nil, nil]
+        )
+        #expect(registration.redirectURI == (try .loopback(host: .ipv6, ports: 28471...28475, path: "/callback")))
+    }
+
+    @Test(arguments: [
+        (401, "", "initial access token"), (403, #"{"error":"access_denied"}"#, "initial access token"),
+        (400, #"{"error":"invalid_software_statement"}"#, "invalid_software_statement"), (404, "<html>", "404"),
+    ])
+    func saysWhatToRegisterByHand(_ status: Int, _ body: String, _ words: String) async throws {
+        let server = Server([(status, body)])
+        let error = try await expectError(.clientNotRegistered) { try await obtain(server) }
+        #expect(error.message.contains(words) && error.message.contains("http://127.0.0.1:28473/callback"))
+        #expect(error.serverError?.httpStatus == status && server.requests.count == 1)
+        // The lease is free again.
+        #expect(try await obtain(server).clientID == "client-2")
+    }
+
+    @Test func saysWhatToRegisterWhereNothingIsOffered() async throws {
+        let error = try await expectError(.clientNotRegistered) { try await obtain(Server(metadata: "")) }
+        #expect(error.message.contains("http://127.0.0.1/callback"))
+    }
+
+    @Test(arguments: [(503, AuthenticationError.Code.serverUnavailable), (429, .throttled)])
+    func triesNothingElseAtABusyServer(_ status: Int, _ code: AuthenticationError.Code) async throws {
+        let server = Server([(status, "")])
+        try await expectError(code) { try await obtain(server) }
+        #expect(server.requests.count == 1)
+    }
+
+    @Test(arguments: [
+        (#"{"client_id":""}"#, AuthenticationError.Code.malformedResponse), ("{}", .malformedResponse),
+        ("[]", .malformedResponse), (#"{"client_id":"a b"}"#, .malformedResponse),
+        (#"{"client_id":"a","client_id":"b"}"#, .malformedResponse),
+        (#"{"client_id":"a","client_secret":"s","client_secret_expires_at":1e99}"#, .malformedResponse),
+        (#"{"client_id":"a","redirect_uris":["https://evil/callback"]}"#, .invalidResponse),
+        (#"{"client_id":"a","redirect_uris":["http://localhost/callback"]}"#, .invalidResponse),
+        (#"{"client_id":"a","redirect_uris":[]}"#, .invalidResponse),
+        (#"{"client_id":"a","token_endpoint_auth_method":"private_key_jwt"}"#, .unsupported),
+    ])
+    func refusesAnotherClientThanItAskedFor(_ body: String, _ code: AuthenticationError.Code) async throws {
+        let server = Server([(201, body)])
+        try await expectError(code) { try await obtain(server) }
+        #expect(try await obtain(server).clientID == "client-2")
+    }
+
+    @Test func returnsToAnyPortIfOnlyThatIsRegistered() async throws {
+        let server = Server([(201, #"{"client_id":"a","redirect_uris":["http://127.0.0.1/callback"]}"#)])
+        #expect(try await obtain(server).redirectURI == (try .loopback(host: .ipv4, path: "/callback")))
+    }
+
+    @Test func showsTheInitialAccessToken() async throws {
+        let server = Server()
+        var software = software
+        software.initialAccessToken = "initial"
+        _ = try await obtain(server, software)
+        #expect(server.requests.first?.authorization == "Bearer initial")
+    }
+
+    @Test func isItsMetadataDocumentWhereTheServerTakesThat() async throws {
+        var software = software
+        software.metadataDocument = "https://app.example/client.json"
+        let taking = Server(metadata: Self.registering + #","client_id_metadata_document_supported":true"#)
+        #expect(try await obtain(taking, software).clientID == "https://app.example/client.json")
+        #expect(taking.requests.isEmpty)
+        for document in ["http://app.example/client.json", "https://app.example", "https://app.example/"] {
+            software.metadataDocument = document
+            try await expectError(.invalidArgument) { try await obtain(taking, software) }
+        }
+    }
+
+    @Test func registersWhereItsMetadataDocumentIsNotTaken() async throws {
+        var software = software
+        software.metadataDocument = "https://app.example/client.json"
+        #expect(try await obtain(Server(), software).clientID == "client-1")
+    }
+
+    @Test func registersAtNoServerOfThisComputerThatARemoteOneNames() async throws {
+        let server = Server(metadata: #","registration_endpoint":"http://127.0.0.1:1/register""#)
+        try await expectError(.clientNotRegistered) { try await obtain(server) }
+        #expect(server.requests.isEmpty)
+    }
+}
