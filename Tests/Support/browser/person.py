@@ -4,7 +4,7 @@
 Both are called with the address to open as the last argument, return immediately, and go on in the background; so
 they can be $BROWSER, or given as --browser. What they do is set by environment variables:
 
-  PERSON_MODE        approve (default), deny, badpass (types a wrong password), abandon (sees the page and leaves);
+  PERSON_MODE        approve (default), disagree (where the program asks first), deny, badpass (types a wrong password), abandon (sees the page and leaves);
                      chromium-person also forgot (says so where the page offers it, else types PERSON_PASSWORD, as a
                      new one where that is asked for); form-person also cancel (says no where it is
                      asked to sign in) and tampers with the answer, see there
@@ -21,6 +21,7 @@ they can be $BROWSER, or given as --browser. What they do is set by environment 
 import http.client
 import json
 import os
+import re
 import sys
 import time
 import urllib.parse
@@ -89,13 +90,21 @@ class Person:
 
 
 def behind_start(url):
-    """Where an address of one use on this computer leads: it has a path and no query. Others are given back."""
+    """Where an address of one use on this computer leads: it has a path and no query. Others are given back, and so is one of
+    which the person wants nothing."""
     parts = urllib.parse.urlsplit(url)
     if parts.scheme != "http" or parts.hostname not in LOOPBACK_HOSTS or parts.query or len(parts.path) < 40:
         return url
     connection = http.client.HTTPConnection(parts.hostname, parts.port, timeout=20)
     try:
         connection.request("GET", parts.path, headers=NAVIGATION)
+        answer = connection.getresponse()
+        if answer.status != 200:
+            return answer.headers["Location"] or url
+        # The program asks first whether the person wants to sign in there.
+        kind = "answer" if os.environ.get("PERSON_MODE") == "disagree" else "answer agreement"
+        link = re.search(f'class="{kind}" href="([^"]+)"', answer.read().decode())
+        connection.request("GET", link.group(1), headers={**NAVIGATION, "Sec-Fetch-Site": "same-origin"})
         return connection.getresponse().headers["Location"] or url
     finally:
         connection.close()

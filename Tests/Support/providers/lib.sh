@@ -16,8 +16,9 @@ now_ms() { date +%s%3N; }
 # Where django-oauth-toolkit is installed.
 dot_environment() { echo "${XDG_CACHE_HOME:-$HOME/.cache}/swift-identity-client-tests/dot"; }
 
-# Where pip, uv and AWS's program are installed.
+# Where MSAL Python, servers that say who issues their tokens, and pip, uv and AWS's program are installed.
 msal_environment() { echo "${XDG_CACHE_HOME:-$HOME/.cache}/swift-identity-client-tests/msal"; }
+resources_environment() { echo "${XDG_CACHE_HOME:-$HOME/.cache}/swift-identity-client-tests/resources"; }
 programs_environment() { echo "${XDG_CACHE_HOME:-$HOME/.cache}/swift-identity-client-tests/programs"; }
 
 # Prints the Chromium to use; $CHROMIUM goes first.

@@ -11,6 +11,10 @@ def switch(name):
     return os.environ.get(name, "1") == "1"
 
 
+def switches_on(name):
+    return os.environ.get(name) == "1"
+
+
 SECRET_KEY = "for one test run on the loopback interface"
 ALLOWED_HOSTS = ["localhost", "127.0.0.1"]
 ROOT_URLCONF = "dot_urls"
@@ -88,7 +92,10 @@ OAUTH2_PROVIDER = {
     "COMPLIANT_BCP_RFC9700_AUTHZ_RESPONSE_ISS": True,
     "COMPLIANT_BCP_RFC9700_IMPLICIT_GRANT": True,
     "COMPLIANT_BCP_RFC9700_PASSWORD_GRANT": True,
-    "DCR_ENABLED": False,
+    "DCR_ENABLED": switches_on("DOT_REGISTRATION"),
+    "DCR_REGISTRATION_PERMISSION_CLASSES": ("oauth2_provider.dcr.AllowAllDCRPermission",),
+    "CIMD_ENABLED": switches_on("DOT_REGISTRATION"),
+    "CIMD_METADATA_FETCHER": "dot_documents.Fetcher",
 }
 
 LOGGING = {

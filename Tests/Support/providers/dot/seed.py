@@ -28,6 +28,14 @@ Application.objects.create(
     post_logout_redirect_uris=" ".join(host + path for host in hosts[:2] for path in ("", "/", "/signed-out")),
     **public,
 )
+# What an API asks about its callers' tokens with.
+Application.objects.create(
+    client_id="swift-introspection",
+    name="An API",
+    client_type=Application.CLIENT_CONFIDENTIAL,
+    client_secret="introspection-secret",
+    authorization_grant_type=Application.GRANT_CLIENT_CREDENTIALS,
+)
 Application.objects.create(
     client_id=client_id + "-device",
     name="Swift device client",
