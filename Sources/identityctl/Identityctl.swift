@@ -26,7 +26,8 @@ struct Identityctl: AsyncParsableCommand {
             LoginCommand.self, TokenCommand.self, ExecCommand.self, CallCommand.self, ExchangeCommand.self,
             UserInfoCommand.self, IntrospectCommand.self, SSHCertificateCommand.self, AccountsCommand.self,
             LogoutCommand.self, ImportCommand.self, AgentCommand.self, CacheCommand.self,
-            ProfileCommand.self, IntegrateCommand.self, DoctorCommand.self, RegisterSchemeCommand.self,
+            ProfileCommand.self, RegistrationCommand.self, IntegrateCommand.self, DoctorCommand.self,
+            RegisterSchemeCommand.self,
             DeliverRedirectCommand.self, HelperCommand.self,
         ]
     )

@@ -36,7 +36,54 @@ struct CallCommand: ToolCommand {
 
     var sharedOptions: SharedOptions { SharedOptions(provider, token, account, scheme) }
 
+    func environment(above variables: Environment) throws -> Environment {
+        let usual = try provider.environment(above: variables)
+        guard try !isForKnownProvider(variables) else {
+            return try variables.given("agent", nil) == nil ? usual : variables
+        }
+        // A resource that is known is nearer than the profile that is usual.
+        return try KnownResources(variables).profile(for: url).map(variables.above) ?? usual
+    }
+
+    /// Whether the command line or the environment says whose token is sent.
+    private func isForKnownProvider(_ environment: Environment) throws -> Bool {
+        try provider.namesOne(environment) || environment.given("agent", nil) != nil
+            || environment.above(nil).given("resource", provider.resource) != nil
+            || environment.above(nil).given("profile", provider.profile) != nil
+    }
+
+    /// The address of the API, if no more is known about the token for it.
+    private func resource(_ environment: Environment) throws -> Given? {
+        let isNone = try environment.above(nil).given("profile", provider.profile)?.text == ProfileName.none
+        guard try isNone || !isForKnownProvider(environment) else {
+            return try ResourceSearch.address(provider, environment)
+        }
+        guard let profile = environment.profile, !profile.isOfResource else {
+            return Given(text: url, origin: "the address")
+        }
+        return nil
+    }
+
+    /// Signs in for the API.
+    private func signIn(for resource: Given, _ scopes: Set<Scope>, in session: Session) async throws {
+        var login = try LoginCommand.parse([])
+        login.provider = provider
+        login.provider.resource = resource.text
+        login.token.scopes = scopes.map(\.rawValue).sorted()
+        login.account = account
+        try await login.signIn(in: session, for: resource, isQuiet: true)
+    }
+
     func run(in session: Session) async throws {
+        let resource = try resource(session.environment)
+        let hasPerson = session.environment.hasScreen || session.console.isTerminal
+        if let resource {
+            if hasPerson {
+                try await signIn(for: resource, [], in: session)
+            } else if session.environment.profile?.isOfResource != true {
+                throw ResourceSearch.unknown(resource)
+            }
+        }
         let environment = session.environment
         let scopes = try token.scopes(environment)
         let claims = try token.claims(environment)
@@ -55,14 +102,29 @@ struct CallCommand: ToolCommand {
             parameters.scheme = scheme
             _ = try await caller.acquire(parameters)
         }
-        let client = try client(caller, scopes, scheme, timeout: timeout, session)
-        let response = try await answer(to: request, body, client, session.console)
+        var (wanted, signIns) = (scopes, 0)
+        let response: HTTPResponse
+        while true {
+            do {
+                let client = try client(caller, wanted, scheme, timeout: timeout, session)
+                response = try await answer(to: request, body, client, session.console)
+                break
+            } catch let error as AuthenticationError where .interactionRequired ~= error.code && signIns < 3 {
+                guard let resource, hasPerson else { throw error }
+                signIns += 1
+                wanted.formUnion(error.challenge?.scopes ?? [])
+                try await signIn(for: resource, wanted, in: session)
+            }
+        }
         guard response.status.kind == .successful else { throw APIRefusal(response, now: Int64(time(nil))) }
     }
 
     func advice(on error: any Error, in session: Session) -> String? {
         if case AuthenticationError.Code.networkTimedOut = error {
             return "To allow more time, give --timeout SECONDS."
+        }
+        if case AuthenticationError.interactionRequired = error, let resource = try? resource(session.environment) {
+            return "Run: \(sharedOptions.replacing("--resource", with: resource.text).command("login"))"
         }
         guard session.environment["IDENTITYCTL_AGENT"] != nil else { return nil }
         return AgentAdvice.text(of: error) ?? PlainReport.advice(error, sharedOptions, at: " where the agent runs")

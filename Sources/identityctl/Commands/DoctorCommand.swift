@@ -23,6 +23,14 @@ struct DoctorCommand: ToolCommand {
             """
     )
 
+    @Argument(
+        help: ArgumentHelp(
+            "The address of an API: each step from there to a token is tried, and nothing else.",
+            valueName: "url"
+        )
+    )
+    var url: String?
+
     @OptionGroup var provider: ProviderOptions
     @OptionGroup var browser: BrowserOption
     @OptionGroup var output: OutputOptions
@@ -33,7 +41,12 @@ struct DoctorCommand: ToolCommand {
     var clientOptions: ProviderOptions? { provider }
 
     func run(in session: Session) async throws {
-        let findings = try await findings(session)
+        let findings =
+            if let url {
+                try await ResourceExamination(provider: provider, address: url, session: session).findings()
+            } else {
+                try await findings(session)
+            }
         try session.result(session.isJSON ? findings.json.line + "\n" : findings.table)
         if findings.status != .done { throw Ended(status: findings.status) }
     }

@@ -11,7 +11,7 @@ struct ExchangeCommand: ToolCommand {
         discussion: """
             The token of an account is acquired without a question, with the scopes of --scope, and renewed if necessary: \
             status 2 says that a person has to sign in. With --subject-token-file, the token comes from a file and no account \
-            is needed. --audience and --resource name the service that the new token is for, --requested-scope its scopes.
+            is needed. --audience and --requested-resource name the service that the new token is for, --requested-scope its scopes.
 
             The new token is not stored. Not every provider exchanges tokens, and some do it only for clients with a secret: \
             then the status is 7 or 1.

@@ -114,7 +114,7 @@ extension PublicClientApplication {
     }
 
     /// Returns a token without a sign-in, or `nil` if a person has to sign in.
-    fileprivate func acquireTokenIfSignedIn(
+    func acquireTokenIfSignedIn(
         _ wanted: Given?,
         _ parameters: InteractiveParameters
     ) async throws -> AuthenticationResult? {

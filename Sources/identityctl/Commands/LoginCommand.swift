@@ -4,6 +4,7 @@ import ArgumentParser
 import FoundationEssentials
 import IdentityClient
 import IdentityKeyring
+import IdentityResources
 
 /// The command that signs in.
 struct LoginCommand: ToolCommand {
@@ -27,6 +28,7 @@ struct LoginCommand: ToolCommand {
     @OptionGroup var scheme: SchemeOption
     @OptionGroup var signIn: SignInOptions
     @OptionGroup var grant: GrantOptions
+    @OptionGroup var registration: RegistrationOptions
     @OptionGroup var browser: BrowserOption
     @OptionGroup var record: RecordOption
     @OptionGroup var output: OutputOptions
@@ -101,6 +103,54 @@ struct LoginCommand: ToolCommand {
     private var elsewhere: ElsewhereAdvice { ElsewhereAdvice(options: sharedOptions) }
 
     func run(in session: Session) async throws {
+        guard let address = try ResourceSearch.address(provider, session.environment) else {
+            return try await signIn(in: session, for: nil)
+        }
+        try await signIn(in: session, for: address)
+    }
+
+    /// Whether a token of a known resource can be had without a person.
+    private func isSignedIn(_ session: Session) async throws -> Bool {
+        let environment = session.environment
+        let application = try session.application(
+            provider.configuration(environment, passPhrases: session.passPhrases, logger: session.logger)
+        )
+        let parameters = try signIn.parameters(token, environment)
+        return try await application.acquireTokenIfSignedIn(environment.given("account", account.account), parameters)
+            != nil
+    }
+
+    /// Signs in for a resource of which no more than the address may be known.
+    ///
+    /// - Parameter isQuiet: Whether another command goes on with the tokens.
+    func signIn(in session: Session, for address: Given, isQuiet: Bool = false) async throws {
+        let isKnown = session.environment.profile?.isOfResource == true
+        if isKnown, try isQuiet || session.environment.isOn("if-needed", ifNeeded), try await isSignedIn(session) {
+            return try await signIn(in: session, for: nil, isQuiet: isQuiet)
+        }
+        let search = ResourceSearch(provider: provider, registration: registration, token: token, session: session)
+        let found: ResourceSearch.Found
+        do {
+            found = try await search.run(for: address)
+        } catch let error as AuthenticationError where isKnown && .network ~= error.code {
+            return try await signIn(in: session, for: nil, isQuiet: isQuiet)
+        }
+        session.adopt(found.profile)
+        do {
+            try await signIn(in: session, for: found, isQuiet: isQuiet)
+        } catch let error as AuthenticationError
+            where .clientNotRegistered ~= error.code && found.profile.given("registered") != nil
+        {
+            // The server has forgotten the client.
+            let refused = found.profile.given("client-id").map { ClientID(rawValue: $0.text) }
+            let again = try await search.run(for: address, replacing: refused)
+            session.console.line("The server does not know its registration any more. Registered anew.")
+            session.adopt(again.profile)
+            try await signIn(in: session, for: again, isQuiet: isQuiet)
+        }
+    }
+
+    private func signIn(in session: Session, for resource: ResourceSearch.Found?, isQuiet: Bool = false) async throws {
         let environment = session.environment
         let command = try browser.command(environment)
         let method = try method(environment)
@@ -121,12 +171,17 @@ struct LoginCommand: ToolCommand {
         configuration.redirectURI = try signIn.redirect(environment, isManual: method == .manual)
         configuration.requestTimeout = min(configuration.requestTimeout, parameters.timeout)
         configuration.compatibility.pushedAuthorizationRequests = try signIn.pushPolicy(environment)
+        var launcher = SystemBrowserLauncher(
+            command: command,
+            inPrivateWindow: try environment.isOn("private-window", privateWindow),
+            withholding: ProviderOptions.secretVariables
+        )
+        let question = resource.flatMap { found in
+            found.isConfigured ? nil : BrowserQuestion(for: found.resource, at: found.authority, of: "identityctl")
+        }
+        if method == .browser { launcher.question = question }
         configuration.browser = ReportingBrowser(
-            launcher: SystemBrowserLauncher(
-                command: command,
-                inPrivateWindow: try environment.isOn("private-window", privateWindow),
-                withholding: ProviderOptions.secretVariables
-            ),
+            launcher: launcher,
             console: session.console,
             elsewhere: elsewhere
         )
@@ -141,15 +196,17 @@ struct LoginCommand: ToolCommand {
         let previous = try? await application.defaultAccount()  // what cannot be read is told by the sign-in
         if finish {
             let (result, wanted) = try await finishSignIn(application, session, within: parameters.timeout)
+            try keep(resource, application, session)
             return try await end(with: result, wanted, after: previous, session, application)
         }
-        let isIfNeeded = try !start && environment.isOn("if-needed", ifNeeded)
+        let isIfNeeded = try isQuiet || !start && environment.isOn("if-needed", ifNeeded)
         if isIfNeeded {
             switch try await need(given, parameters, application, session.console) {
             case .none(let result):
                 session.warn(ofClaimsMissingIn: result, wanting: parameters.scopes)
                 session.keepAccountOfProfile(result.account, provider)
-                return try await end(with: result, session, isPersistent: isPersistent)
+                try keep(resource, application, session)
+                return isQuiet ? () : try await end(with: result, session, isPersistent: isPersistent)
             case .signIn(let lock): turn = lock
             }
         }
@@ -165,9 +222,28 @@ struct LoginCommand: ToolCommand {
             }
         }
         try await parameters.ask(for: wanted, application)
+        if let question, let resource {
+            if method == .browser {
+                session.console.line("The browser asks first: \(question.sentences[1].printable)")
+            } else {
+                try await ResourceSearch.ask(question, resource.authority, session.console)
+            }
+        }
         if start { return try await startSignIn(parameters, wanted, application, session) }
         let result = try await result(by: method, parameters, given, application, session, watches: isIfNeeded)
+        try keep(resource, application, session)
+        if isQuiet { return session.console.line("Signed in.") }
         try await end(with: result, wanted, after: previous, session, application)
+    }
+
+    /// Keeps what was found of a resource, with its tokens.
+    private func keep(
+        _ resource: ResourceSearch.Found?,
+        _ application: PublicClientApplication,
+        _ session: Session
+    ) throws {
+        guard let resource, !(application.configuration.cache is InMemoryTokenCache) else { return }
+        try KnownResources(session.environment).keep(resource.profile, for: resource.address)
     }
 
     /// Reports a new sign-in.

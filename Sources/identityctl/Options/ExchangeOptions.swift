@@ -24,7 +24,7 @@ struct ExchangeOptions: ParsableArguments {
     var audiences: [String] = []
 
     @Option(
-        name: .customLong("resource"),
+        name: .customLong("requested-resource"),
         help: ArgumentHelp("The address of the service that the new token is for. Repeatable.", valueName: "uri")
     )
     var resources: [String] = []
@@ -128,7 +128,7 @@ struct WantedExchange: Sendable {
             guard TokenExchangeParameters.isAudience(given.text) else { throw given.error("this names no service.") }
             return given.text
         }
-        resources = try environment.each("resource", options.resources).map { given in
+        resources = try environment.each("requested-resource", options.resources).map { given in
             guard TokenExchangeParameters.isResource(given.text) else {
                 throw given.error(
                     "'\(given.text.printable)' is no absolute address without a fragment. A name goes into --audience."

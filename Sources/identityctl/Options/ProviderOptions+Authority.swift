@@ -4,6 +4,8 @@ import IdentityClient
 
 // The choice of the provider, and the client secret for it.
 extension ProviderOptions {
+    static let noResource = "this is no address of a resource: https, or http on this computer."
+
     /// The advice for a provider that was named as a Microsoft provider and is not one.
     static let isNotMicrosoft = """
         --authority is for Entra ID, B2C, External ID and AD FS. For any other OpenID Connect provider give --issuer URL in \
@@ -72,6 +74,7 @@ extension ProviderOptions {
         let device = try source.given("device-authorization-endpoint", deviceAuthorizationEndpoint)
         let revocation = try source.given("revocation-endpoint", revocationEndpoint)
         let algorithms = try source.given("id-token-algorithms", idTokenAlgorithms)
+        let resource = try source.given("resource", resource)
         if let authority = try source.given("authority", authority) {
             if let other = issuer ?? authorization ?? token {
                 throw UsageError("Give one of \(authority.origin) and \(other.origin), not both.")
@@ -79,7 +82,9 @@ extension ProviderOptions {
             if let endpoint = device ?? revocation {
                 throw endpoint.error("goes with --issuer or --token-endpoint; a Microsoft authority needs none.")
             }
-            if let algorithms { throw algorithms.error("goes with --issuer; a Microsoft authority needs none.") }
+            if let other = algorithms ?? resource {
+                throw other.error("goes with --issuer; a Microsoft authority needs none.")
+            }
             return try Self.microsoft(authority)
         }
         for given in [issuer, authorization, token, device, revocation].compactMap(\.self) {
@@ -104,6 +109,16 @@ extension ProviderOptions {
         case (nil, let given?): throw given.error("a plain OAuth 2.0 server needs --authorization-endpoint as well.")
         case (nil, nil):
             guard let issuer else { return nil }
+            if let resource {
+                if let other = device ?? revocation ?? algorithms {
+                    throw other.error("the server of a resource publishes that. Leave it out.")
+                }
+                let profile = environment.profile
+                let identifier = profile?.isOfResource == true ? profile?.given("resource") : nil
+                return try resource.checked {
+                    try .oauth2(issuer: issuer.text, resource: (identifier ?? resource).text)
+                }
+            }
             let make = { (algorithms: [String]?) in
                 try Authority.openIDConnect(
                     issuer: issuer.text,

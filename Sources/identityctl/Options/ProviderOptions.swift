@@ -4,6 +4,7 @@ import ArgumentParser
 import IdentityBroker
 import IdentityClient
 import IdentityKeyring
+import IdentityResources
 import Logging
 import OAuthWire
 import SystemSupport
@@ -40,6 +41,17 @@ struct ProviderOptions: ParsableArguments {
         )
     )
     var issuer: String?
+
+    @Option(
+        help: ArgumentHelp(
+            "The address of an API that says who issues its tokens (RFC 9728), such as an MCP server.",
+            discussion:
+                "The first sign-in finds the server and registers this program there. With --issuer and --client-id "
+                + "nothing is looked for, and this is the resource to the byte (RFC 8707).",
+            valueName: "url"
+        )
+    )
+    var resource: String?
 
     @Option(
         help: ArgumentHelp(
@@ -196,6 +208,9 @@ extension ProviderOptions {
         passPhrases: PassPhrasePrompt? = nil,
         logger: Logger = Logger(label: "identityctl") { _ in SwiftLogNoOpLogHandler() }
     ) throws -> PublicClientApplication.Configuration {
+        if let address = try ResourceSearch.address(self, environment), environment.profile?.isOfResource != true {
+            throw ResourceSearch.unknown(address)
+        }
         guard let clientID = try environment.given("client-id", clientID) else {
             throw UsageError("Which client? Give --client-id or --profile, or set IDENTITYCTL_CLIENT_ID.")
         }
@@ -211,6 +226,16 @@ extension ProviderOptions {
         )
         configuration.transport = try transport(environment)
         configuration.clientSecret = try clientSecret(environment)
+        if try environment.isOn("registered", false) {
+            configuration.readSecretOfRegistration(
+                in: try cacheChoice(environment).cache(
+                    of: ClientID(rawValue: ClientSoftware.identityctl.id),
+                    prompting: prompting,
+                    passPhrases: passPhrases,
+                    logger: logger
+                )
+            )
+        }
         configuration.cacheGroup = try namedGroup(environment)
         configuration.compatibility.defaultScopes = chosenDefaultScopes(environment)
         configuration.extraTokenParameters = try environment.items(

@@ -122,6 +122,7 @@ extension Setting {
             { $0.provider?.authority = $1 }
         ),
         .text("issuer", traits: .namesProvider, { $0.provider?.issuer }, { $0.provider?.issuer = $1 }),
+        .text("resource", traits: .isTheAgents, { $0.provider?.resource }, { $0.provider?.resource = $1 }),
         .text(
             "authorization-endpoint",
             traits: [.namesProvider, .isTheAgents],
@@ -238,6 +239,7 @@ extension Setting {
         .line("agent-confirm", .text),
         .line("agent-scope", .words),
         .line("audience", .list),
+        .line("client-metadata", .text),
         .line("device-code", .switch),
         .line("end-session", .switch),
         .line("if-needed", .switch),
@@ -248,7 +250,9 @@ extension Setting {
         .line("public-key", .text),
         .line("requested-scope", .list),
         .line("requested-token-type", .text),
-        .line("resource", .list),
+        .line("registered", .switch),
+        .line("registration-token-file", .text),
+        .line("requested-resource", .list),
         .line("revoke", .switch),
         .line("serves", .list),
         .line("sign-in", .text),

@@ -14,8 +14,10 @@ struct ShortHelp {
     // A row for each command, by its words after `identityctl`.
     private static let all: [String: ShortHelp] = [
         "login": ShortHelp(
-            examples: ["login --issuer https://id.example.com --client-id ID", "login --profile work --device-code"],
-            options: client.union(["scope", "account", "if-needed", "device-code", "manual"])
+            examples: [
+                "login --issuer https://id.example.com --client-id ID", "login --resource https://api.example.com/mcp",
+            ],
+            options: client.union(["resource", "scope", "account", "if-needed", "device-code", "manual"])
         ),
         "token": ShortHelp(
             examples: ["token --profile work", "token --profile work --output /run/user/1000/api.token --watch"],
@@ -27,7 +29,7 @@ struct ShortHelp {
         ),
         "call": ShortHelp(
             examples: [
-                "call https://api.example.com/me", "call https://api.example.com/notes --data '{\"text\":\"Milk\"}'",
+                "call https://api.example.com/mcp", "call https://api.example.com/notes --data '{\"text\":\"Milk\"}'",
             ],
             options: client.union(["scope", "data", "upload", "header", "output"])
         ),
@@ -36,7 +38,9 @@ struct ShortHelp {
                 "exchange --audience billing --requested-scope invoices.read",
                 "exchange --subject-token-file assertion --subject-token-type saml2 --audience billing",
             ],
-            options: client.union(["account", "audience", "resource", "requested-scope", "subject-token-file"])
+            options: client.union([
+                "account", "audience", "requested-resource", "requested-scope", "subject-token-file",
+            ])
         ),
         "userinfo": ShortHelp(
             examples: ["userinfo --profile work", "userinfo --json | jq -r .email"],
@@ -52,6 +56,15 @@ struct ShortHelp {
                 "ssh-certificate --profile azure --public-key ~/.ssh/azure.pub --output -",
             ],
             options: client.union(["account", "public-key", "output", "force-refresh", "min-validity"])
+        ),
+        "registration list": ShortHelp(
+            examples: ["registration", "registration show https://api.example.com/mcp"]
+        ),
+        "registration remove": ShortHelp(
+            examples: [
+                "registration remove https://api.example.com/mcp", "registration remove https://api.example.com/",
+            ],
+            options: ["cache", "json"]
         ),
         "accounts": ShortHelp(
             examples: ["accounts --profile work", "accounts --default alice@example.com"],

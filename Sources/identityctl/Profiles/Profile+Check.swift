@@ -1,6 +1,7 @@
 // Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
 
 import ArgumentParser
+import IdentityClient
 
 extension Profile {
     /// Checks each line as the commands do that read it.
@@ -8,7 +9,12 @@ extension Profile {
     /// - Throws: `UsageError` that names the file and the line.
     func check(_ variables: Environment) throws {
         let environment = Environment(["HOME": variables["HOME"] ?? ""]).above(self)
-        _ = try ProviderOptions.parse([]).configuration(environment)
+        if let resource = given("resource"), given("issuer") == nil {
+            // The first sign-in finds the rest.
+            guard WebAddress(resource.text) != nil else { throw resource.error(ProviderOptions.noResource) }
+        } else {
+            _ = try ProviderOptions.parse([]).configuration(environment)
+        }
         let (signIn, token) = (try SignInOptions.parse([]), try TokenOptions.parse([]))
         _ = try signIn.parameters(token, environment)
         if try !environment.isOn("device-code", false) {
@@ -16,6 +22,7 @@ extension Profile {
         }
         _ = try WantedToken(token, AccountOption.parse([]), SilentOptions.parse([]), environment)
         _ = try WantedExchange(ExchangeOptions.parse([]), environment)
+        _ = try RegistrationOptions.parse([]).software(environment)
         _ = try given("post-logout-redirect-uri").map { try SignInOptions.loopback($0, ports: nil) }
         _ = try SchemeOption.parse([]).chosen(environment)
         _ = try PublicKeyOption.parse([]).path(environment)

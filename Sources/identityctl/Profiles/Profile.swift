@@ -11,6 +11,11 @@ struct ProfileName: Hashable, Sendable, CustomStringConvertible {
 
     var description: String { text }
 
+    /// The name in place of that of a profile, for a resource without one.
+    static let ofResource = ProfileName(unchecked: "resource")
+
+    private init(unchecked text: String) { self.text = text }
+
     /// - Throws: `UsageError` for a name that is not letters, digits, `.`, `_` and `-`, at most 64 of them, the first a
     ///   letter or digit.
     init(_ given: Given) throws {
@@ -48,11 +53,13 @@ struct Profile: Sendable {
 
     private static let possiblyEmpty = Set(Setting.all.lazy.filter { $0.traits.contains(.mayBeEmpty) }.map(\.name))
 
-    let name: ProfileName
+    private(set) var name: ProfileName
     let path: String
-    let lines: [Line]
+    private(set) var lines: [Line]
     /// The account of the first sign-in, which counts where no line names one.
     private(set) var account: ProfileAccount?
+    /// Whether lines of a known resource are among these: its `resource` is then to the byte what the tokens are for.
+    private(set) var isOfResource = false
 
     /// - Throws: `UsageError` that names the file and the line.
     init(_ name: ProfileName, path: String, parsing bytes: [UInt8]) throws {
@@ -128,6 +135,22 @@ struct Profile: Sendable {
     /// A text that differs after each change.
     var version: String {
         (lines.map { "\($0.name)=\($0.value)" } + (account.map { ["account=\($0.id)"] } ?? [])).joined(separator: "\n")
+    }
+
+    /// Returns the lines of a known resource, and below them those of this profile.
+    func below(_ known: Profile) -> Profile {
+        var profile = known
+        let names = Set(known.lines.map(\.name))
+        profile.lines += lines.filter { !names.contains($0.name) }
+        profile.name = name
+        profile.account = account
+        return profile
+    }
+
+    /// The lines of a known resource.
+    init(ofResource bytes: [UInt8], path: String) throws {
+        try self.init(.ofResource, path: path, parsing: bytes)
+        isOfResource = true
     }
 
     /// Returns the profile with the account of its first sign-in.

@@ -41,6 +41,9 @@ struct ProfileDirectory: Sendable {
 
     private func sharedPath(of name: ProfileName) -> String { "\(shared)/profiles/\(name).conf" }
 
+    /// The place of what is known of resources; `nil` without a home directory.
+    var resourceDirectory: String? { state.map { "\($0)/resources" } }
+
     /// The file with the account of a profile's first sign-in; `nil` without a home directory.
     func accountPath(of name: ProfileName) -> String? { state.map { "\($0)/profile-accounts/\(name).json" } }
 
@@ -58,7 +61,11 @@ struct ProfileDirectory: Sendable {
         guard profile.given("client-secret") == nil || mode & 0o077 == 0 else {
             throw UsageError("\(path.printable): others can read its client-secret. Run: chmod 600 \(path.shellWord)")
         }
-        return profile.belonging(to: try account(of: profile))
+        let own = profile.belonging(to: try account(of: profile))
+        guard let resource = own.given("resource"), own.given("issuer") == nil, let resourceDirectory else {
+            return own
+        }
+        return try KnownResources(directory: resourceDirectory).profile(for: resource.text).map(own.below) ?? own
     }
 
     private func found(_ name: ProfileName) throws -> (path: String, bytes: [UInt8], mode: mode_t)? {
@@ -254,7 +261,7 @@ struct ProfileDirectory: Sendable {
     }
 
     /// Returns the content and the mode of a file that only this user, or root, can have written; `nil` if there is none.
-    private static func read(_ path: String) throws -> ([UInt8], mode_t)? {
+    static func read(_ path: String) throws -> ([UInt8], mode_t)? {
         let found = try PlainFile.read(path, atMost: maximumSize + 1) { status in
             guard status.st_mode & S_IFMT == S_IFREG else {
                 throw UsageError("\(path.printable): this is not a plain file.")

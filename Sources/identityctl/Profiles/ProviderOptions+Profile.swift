@@ -1,13 +1,23 @@
 // Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
 
 extension ProviderOptions {
-    /// Returns the variables above the lines of the profile that applies.
+    /// Returns the variables above the lines of the profile that applies, and those of a known resource that is named.
     ///
     /// That is the profile named by `--profile` or its variable, or else the default profile or the only one, unless the
     /// command line or the environment names a client or a provider: then its lines would belong to another one.
     ///
     /// - Throws: `UsageError` if the profile does not exist or cannot be used.
     func environment(above variables: Environment) throws -> Environment {
+        guard let given = try variables.given("resource", resource), try variables.given("issuer", issuer) == nil else {
+            return try environmentOfProfile(above: variables)
+        }
+        let hasProfile = try variables.given("profile", profile) != nil
+        let environment = hasProfile ? try environmentOfProfile(above: variables) : variables
+        guard let known = try KnownResources(variables).profile(for: given.text) else { return environment }
+        return environment.above(environment.profile?.below(known) ?? known)
+    }
+
+    private func environmentOfProfile(above variables: Environment) throws -> Environment {
         if let given = try variables.given("profile", profile) {
             guard given.text != ProfileName.none else { return variables }
             let profile = try ProfileDirectory(variables).profile(named: try ProfileName(given))

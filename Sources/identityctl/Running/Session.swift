@@ -10,7 +10,9 @@ import SystemSupport
 
 /// The environment of a command, and the application object that the command makes.
 final class Session: Sendable {
-    let environment: Environment
+    /// The variables and the lines that apply.
+    var environment: Environment { lines.withLock(\.self) }
+    private let lines: Mutex<Environment>
     let console: Console
     /// Whether results and errors are written as JSON.
     let isJSON: Bool
@@ -26,7 +28,7 @@ final class Session: Sendable {
 
     init(environment: Environment, console: Console, isJSON: Bool, logLevel: Logger.Level, recording: Recording? = nil)
     {
-        self.environment = environment
+        lines = Mutex(environment)
         self.console = console
         self.isJSON = isJSON
         self.logLevel = logLevel
@@ -37,6 +39,11 @@ final class Session: Sendable {
     var logger: Logger {
         let handler = ConsoleLogHandler(level: logLevel, console: console)
         return Logger(label: "identityctl") { _ in handler }
+    }
+
+    /// Puts other lines below the variables from now on: those of a resource that was found.
+    func adopt(_ profile: Profile) {
+        lines.withLock { $0 = $0.above(profile) }
     }
 
     /// Whether a warning was not given yet, which a command that acquires several tokens gives once.

@@ -12,6 +12,10 @@ protocol ToolCommand: AsyncParsableCommand, Sendable {
     /// The options that name a client and a provider, and so may come from a profile. `nil` by default.
     var clientOptions: ProviderOptions? { get }
 
+    /// Returns the variables above the lines that apply. By default those of the profile of ``clientOptions``; an agent has the
+    /// profiles: those of this machine are then not read.
+    func environment(above variables: Environment) throws -> Environment
+
     /// Whether an agent gives the token if there is one. `false` by default.
     var asksAgent: Bool { get }
 
@@ -51,8 +55,6 @@ extension ToolCommand {
 
     var isAboutSignIns: Bool { false }
 
-    /// Returns the variables above the lines of the profile that applies. An agent has the profiles: those of this machine
-    /// are then not read.
     func environment(above variables: Environment) throws -> Environment {
         if asksAgent, try variables.given("agent", nil) != nil { return variables }
         return try clientOptions?.environment(above: variables) ?? variables

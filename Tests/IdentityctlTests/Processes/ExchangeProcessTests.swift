@@ -27,7 +27,7 @@ struct ExchangeProcessTests {
             "billing",
             "--audience",
             "mail",
-            "--resource",
+            "--requested-resource",
             "https://api.example.test",
             "--requested-scope",
             "invoices.read",
@@ -93,7 +93,8 @@ struct ExchangeProcessTests {
             ["--subject-token-file", path + "x"], ["--subject-token-type", "jwt"],
             ["--subject-token-file", path, "--subject-token-type", "ticket"],
             ["--subject-token-file", path, "--scope", "a"], ["--subject-token-file", path, "--subject", "id-token"],
-            ["--subject-token-file", "-", "--actor-token-file", "-"], ["--resource", "api"], ["--audience", ""],
+            ["--subject-token-file", "-", "--actor-token-file", "-"], ["--requested-resource", "api"],
+            ["--audience", ""],
             ["--requested-token-type", "jwtt"], ["--subject", "refresh-token"],
         ]
         for arguments in wrong {

@@ -9,14 +9,25 @@ final class BrowserStandIn: Sendable {
 
     /// The script is read, not executed, because a program that was just written cannot always be started.
     private static let script = """
-        import http.client, os, sys, urllib.parse
+        import http.client, os, re, sys, urllib.parse
         note, address = sys.argv[1:]
         parts = urllib.parse.urlsplit(address)
         connection = http.client.HTTPConnection(parts.hostname, parts.port, timeout=20)
-        connection.request("GET", parts.path, headers={"Sec-Fetch-Mode": "navigate", "Sec-Fetch-Dest": "document"})
-        with open(note + ".part", "w") as file:
-            file.write(connection.getresponse().headers["Location"])
-        os.rename(note + ".part", note)
+        def get(path):
+            connection.request("GET", path, headers={"Sec-Fetch-Mode": "navigate", "Sec-Fetch-Dest": "document"})
+            answer = connection.getresponse()
+            return answer.headers["Location"], answer.read().decode()
+        def write(name, text):
+            with open(name + ".part", "w") as file:
+                file.write(text)
+            os.rename(name + ".part", name)
+        location, page = get(parts.path)
+        if not location:
+            write(note + ".question", page)
+            kind = "answer" if os.environ.get("PERSON_MODE") == "disagree" else "answer agreement"
+            location, page = get(re.search(f'class="{kind}" href="([^"]+)"', page).group(1))
+        if location:
+            write(note, location)
 
         """
 
@@ -24,7 +35,7 @@ final class BrowserStandIn: Sendable {
         .appendingPathComponent("identityctl-browser-\(UUID().uuidString)").path
 
     deinit {
-        for suffix in ["", ".py"] { try? FileManager.default.removeItem(atPath: path + suffix) }
+        for suffix in ["", ".py", ".question"] { try? FileManager.default.removeItem(atPath: path + suffix) }
     }
 
     /// The value of `--browser`.
@@ -34,6 +45,9 @@ final class BrowserStandIn: Sendable {
             return "/usr/bin/python3 \(path).py \(path)"
         }
     }
+
+    /// The page that asked first, to which it agrees unless PERSON_MODE is `disagree`; `nil` without one.
+    var question: String? { try? String(contentsOfFile: path + ".question", encoding: .utf8) }
 
     /// The address that it was led to; `nil` before its start.
     var address: String? { try? String(contentsOfFile: path, encoding: .utf8) }

@@ -180,6 +180,12 @@ final class Tool: Sendable {
         return try #require(URL(string: line.trimmingCharacters(in: .whitespaces)))
     }
 
+    /// Where the browser was led.
+    var openedAddress: String? { browser.address }
+
+    /// The page that the browser was asked with first.
+    var question: String? { browser.question }
+
     /// The standard output so far.
     var text: String { output.text }
 
