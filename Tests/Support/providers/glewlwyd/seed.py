@@ -49,7 +49,7 @@ def openssl(*arguments, given=None):
     return subprocess.run(("openssl",) + arguments, input=given, capture_output=True, text=True, check=True).stdout
 
 
-def openid_connect(name, sessions=False, requires_pushing=False):
+def openid_connect(name, sessions=False, requires_pushing=False, binds_tokens=False):
     key = openssl("genrsa", "2048")
     return {
         "iss": env["BASE"] + "/api/" + name,
@@ -73,6 +73,8 @@ def openid_connect(name, sessions=False, requires_pushing=False):
         "email-claim": "on-demand", "email-claim-scope": ["email"],
         "oauth-par-allowed": requires_pushing, "oauth-par-required": requires_pushing,
         "oauth-par-request_uri-prefix": "urn:ietf:params:oauth:request_uri:", "oauth-par-duration": 90,
+        "oauth-dpop-allowed": binds_tokens, "oauth-dpop-nonce-mandatory": binds_tokens, "oauth-dpop-nonce-counter": 3,
+        "oauth-dpop-iat-duration": 60, "oauth-dpop-iat-gap-duration": 10,
         "scope-claim": "no", "address-claim": {"type": "no"}, "claims": [],
     }
 
@@ -99,6 +101,7 @@ def set_up_provider():
     for name, parameters in (
         ("oidc", openid_connect("oidc", sessions=sessions)),
         ("oidc-pushed", openid_connect("oidc-pushed", requires_pushing=True)),
+        ("oidc-dpop", openid_connect("oidc-dpop", binds_tokens=True)),
     ):
         admin.call("POST", "/mod/plugin/", {
             "module": "oidc", "name": name, "display_name": name, "enabled": True, "parameters": parameters,
