@@ -38,7 +38,7 @@ public final class AuthenticatedClient: Sendable {
     public let scheme: AuthenticationScheme
 
     let tokens: ResourceTokens
-    let nonces = ResourceNonces()
+    let nonces = ServerNonces()
     let transport: any HTTPTransport
     let timeout: Duration
     let maximumResponseBytes: Int
@@ -102,8 +102,8 @@ public final class AuthenticatedClient: Sendable {
     ///   - transport: How requests are sent; `nil` means the application's transport.
     ///   - timeout: The most that one call may take in all. One minute unless given.
     ///   - maximumResponseBytes: The largest body that is given back in memory; 16 MiB unless given.
-    /// - Throws: `.invalidArgument` if the application's authority is not for the resource; `.unsupported` if the resource
-    ///   takes bound tokens only (DPoP).
+    /// - Throws: `.invalidArgument` if the application's authority is not for the resource, or is not asked for bound tokens
+    ///   (DPoP) although the resource takes no others.
     public convenience init(
         application: PublicClientApplication,
         account: Account,
@@ -121,10 +121,10 @@ public final class AuthenticatedClient: Sendable {
                 "The application's authority is not for \(resource.identifier): make it with the resource's authority(issuer:)."
             )
         }
-        guard !resource.requiresDPoP else {
+        guard !resource.requiresDPoP || application.configuration.authority.dpop == .required else {
             throw AuthenticationError(
-                .unsupported,
-                "\(resource.identifier) takes only tokens that are bound to a key (DPoP), which this version does not request."
+                .invalidArgument,
+                "\(resource.identifier) takes only tokens that are bound to a key (DPoP): make the authority with its authority(issuer:)."
             )
         }
         self.init(
@@ -211,9 +211,19 @@ public final class AuthenticatedClient: Sendable {
         _ request: HTTPRequest,
         body: RequestBody? = nil
     ) async throws -> (response: HTTPResponse, body: [UInt8]) {
+        var isRefusedAgain = false
         for _ in 0..<Self.maximumSignIns {
             do {
-                return try await sendOnce(request, body)
+                let answer = try await sendOnce(request, body)
+                // A renewed token was refused as well.
+                guard answer.response.status == .unauthorized, let signIn, !isRefusedAgain else { return answer }
+                isRefusedAgain = true
+                try await signIn(
+                    AuthenticationError(
+                        .loginRequired,
+                        "The resource does not accept the tokens of this sign-in any more."
+                    )
+                )
             } catch let error as AuthenticationError where .interactionRequired ~= error.code {
                 guard let signIn else { throw error }
                 try await signIn(error)

@@ -65,6 +65,7 @@ public struct ProtectedResource: Hashable, Sendable {
 
     /// A document from elsewhere leads to no server of this computer.
     private func checked(_ authority: Authority) throws -> Authority {
+        let authority = requiresDPoP ? try authority.bindingTokens(.required) : authority
         guard !authority.base.isLoopback || WebAddress(identifier)?.isLoopback == true else {
             throw AuthenticationError(
                 .untrustedAuthority,

@@ -24,16 +24,16 @@ struct ResourceCall: Sendable {
         var token = try await client.tokens.current()
         var history = ResourceDecision.History(sentToken: true, isTokenNew: token.source == .identityProvider)
         history.granted = token.scopes
-        history.scheme = client.scheme
         history.isIdempotent = route.request.method.isIdempotent
         let clock = client.application.configuration.clock
         while true {
             try Task.checkCancellation()
             history.sentToken = route.carriesToken
+            history.scheme = token.scheme
             let exchange = try await open(route, token, body, meter)
             note("A resource answered", route, at: .trace, ["http.status": "\(exchange.response.status.code)"])
-            if route.carriesToken, client.scheme != .bearer {
-                client.nonces.note(exchange.response, from: route.address.origin)
+            if route.carriesToken, token.scheme != .bearer {
+                client.nonces.note(exchange.response, from: route.address.origin, by: clock)
             }
             if let next = try route.following(exchange.response) {
                 await exchange.drainIfShort()
@@ -114,11 +114,11 @@ struct ResourceCall: Sendable {
     ) async throws -> any HTTPExchange {
         var request = route.request
         if route.carriesToken {
-            request.headerFields[.authorization] = try token.authorizationHeader(
-                for: request,
-                nonce: client.scheme == .bearer ? nil : client.nonces.nonce(for: route.address.origin),
-                at: client.application.configuration.clock.unixSeconds
-            )
+            let (origin, clock) = (route.address.origin, client.application.configuration.clock)
+            // A PoP proof has our own time, as Microsoft's libraries do it.
+            let now = token.scheme == .dpop ? client.nonces.now(at: origin, by: clock) : clock.unixSeconds
+            let nonce = token.scheme == .bearer ? nil : client.nonces.nonce(of: origin)
+            try token.authorize(&request, nonce: nonce, at: now)
         }
         var source: BodyReader?
         if let body { source = try await BodyReader.open(body, meter) }

@@ -52,8 +52,16 @@ enum ResourceDecision: Hashable, Sendable {
         case 401 where history.sentToken, 403 where history.sentToken:
             let isRefused = response.status.code == 401
             let all = AuthenticationChallenge.parse(response.headerFields[values: .wwwAuthenticate])
-            if isRefused, history.scheme == .pop, !history.hasAnsweredNonce, all.contains(where: { $0.nonce != nil }) {
-                self = .signAgain
+            let demandsNonce =
+                switch history.scheme {
+                case .pop: all.contains { $0.nonce != nil }
+                case .dpop:
+                    all.contains { $0.error == "use_dpop_nonce" }
+                        && AuthenticationScheme.nonce(in: response.headerFields) != nil
+                default: false
+                }
+            if isRefused, demandsNonce, !history.hasAnsweredNonce || history.scheme == .dpop {
+                self = history.hasAnsweredNonce ? .deliver : .signAgain
                 return
             }
             // A demand of a signed request is not met by another bearer token.
@@ -92,6 +100,6 @@ enum ResourceDecision: Hashable, Sendable {
 
     /// Whether a renewed token would be refused as well.
     private static func isLasting(_ error: String?) -> Bool {
-        error == "insufficient_scope" || error == "insufficient_user_authentication"
+        ["insufficient_scope", "insufficient_user_authentication", "invalid_dpop_proof"].contains(error)
     }
 }

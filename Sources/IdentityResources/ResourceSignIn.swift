@@ -55,6 +55,10 @@ public struct ResourceSignIn: Sendable {
     /// The scopes of the token; `nil`, the default, for those that the resource asks for.
     public var scopes: Set<Scope>?
 
+    /// Whether the server is asked for tokens that are bound to a key. They always are if the resource takes no others.
+    /// `DPoPPolicy.off` unless set.
+    public var dpop = DPoPPolicy.off
+
     /// Whether the metadata has to be about the very address, as for
     /// ``ProtectedResource/discover(at:transport:requiresSameResource:)``. `false` unless set.
     public var requiresSameResource = false
@@ -119,6 +123,7 @@ private struct KnownResource: Sendable {
     var scopes: Set<Scope>
     var clientID: ClientID
     var kind: ClientKind
+    var dpop: DPoPPolicy
 }
 
 extension KnownResource {
@@ -134,7 +139,8 @@ extension KnownResource {
             issuer: issuer,
             scopes: Set(scopes.map(Scope.init(rawValue:))),
             clientID: ClientID(rawValue: clientID),
-            kind: kind
+            kind: kind,
+            dpop: json.string("dpop").flatMap(DPoPPolicy.init) ?? .off
         )
     }
 
@@ -142,7 +148,7 @@ extension KnownResource {
         let json = JSONObject([
             ("v", .integer(1)), ("resource", .string(identifier)), ("issuer", .string(issuer)),
             ("scopes", .strings(scopes.map(\.rawValue).sorted())), ("client_id", .string(clientID.rawValue)),
-            ("client", .string(kind.rawValue)),
+            ("client", .string(kind.rawValue)), ("dpop", .string(dpop.rawValue)),
         ])
         return CacheRecord(bytes: json.serialized())
     }
@@ -185,6 +191,8 @@ private final class SignedInResource: Sendable {
 
     /// Signs in for what an error demands, and for all that was asked before.
     private func signInAgain(_ error: AuthenticationError, _ signIn: ResourceSignIn) async throws {
+        // A demand of the resource says that it takes this server's tokens.
+        if error.challenge == nil, error.claims == nil { try await signIn.checkIssuer(of: known.withLock(\.self)) }
         let scopes = known.withLock(\.scopes)
         let parameters = InteractiveParameters(scopes: scopes, account: account, meeting: error)
         _ = try await application.acquireTokenInteractively(parameters)
@@ -223,7 +231,7 @@ extension ResourceSignIn {
 
     /// The client of a resource that is known.
     private func configuration(of known: KnownResource) async throws -> ClientConfiguration? {
-        let authority = try Authority.oauth2(issuer: known.issuer, resource: known.identifier)
+        let authority = try Authority.oauth2(issuer: known.issuer, resource: known.identifier).bindingTokens(known.dpop)
         switch known.kind {
         case .given: return try configuration(clientID ?? known.clientID, authority)
         case .document:
@@ -251,6 +259,18 @@ extension ResourceSignIn {
         return try PublicClientApplication(configuration)
     }
 
+    /// Asks the resource whether its tokens still come from the same server.
+    fileprivate func checkIssuer(of known: KnownResource) async throws {
+        do {
+            let resource = try await ProtectedResource.discover(
+                at: address,
+                transport: transport,
+                requiresSameResource: requiresSameResource
+            )
+            _ = try resource.authority(issuer: known.issuer)
+        } catch let error as AuthenticationError where .network ~= error.code {}  // the sign-in tells it, if it lasts
+    }
+
     private func signedIn() async throws -> SignedInResource? {
         guard var known = try await known(), let configuration = try await configuration(of: known) else { return nil }
         let application = try application(configuration)
@@ -267,7 +287,8 @@ extension ResourceSignIn {
             transport: transport,
             requiresSameResource: requiresSameResource
         )
-        let authority = try resource.authority(issuer: issuer ?? earlier?.issuer)
+        var authority = try resource.authority(issuer: issuer ?? earlier?.issuer)
+        if authority.dpop == .off { authority = try authority.bindingTokens(dpop) }
         var question: BrowserQuestion?
         if issuer == nil, clientID == nil, earlier == nil {
             switch interaction {
@@ -310,7 +331,8 @@ extension ResourceSignIn {
                 issuer: authority.url,
                 scopes: scopes,
                 clientID: clientID,
-                kind: kind
+                kind: kind,
+                dpop: authority.dpop
             )
         }
         if let clientID { return (try configuration(clientID, authority), known(clientID, .given)) }

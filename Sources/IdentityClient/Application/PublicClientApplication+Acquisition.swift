@@ -32,14 +32,15 @@ extension PublicClientApplication {
             parameters.authority = try environment.clouds.authority(parameters.authority, of: parameters.account)
         }
         let authority = parameters.authority ?? environment.configuration.authority
-        let proof = try await environment.proof(parameters.scheme, at: authority)
+        let flow = SilentFlow(refresher: refresher)
+        let proof = try await flow.proof(for: parameters, at: authority)
         parameters.binding = proof?.binding
         let bound = parameters
         return try await environment.configuration.telemetry.observe(
             .acquireSilently,
             correlationID: bound.correlationID?.uuidString.lowercased(),
             completion: Completion.of
-        ) { try await SilentFlow(refresher: refresher).run(bound).proven(by: proof) }
+        ) { try await flow.run(bound).proven(by: proof) }
     }
 
     /// Returns an access token of the cache that is good for long enough and not to be renewed yet, otherwise `nil`. Starts

@@ -49,6 +49,7 @@ struct TokenExchangeFlow: Sendable {
         var silent = SilentParameters(scopes: wanted, account: account, authority: called)
         silent.correlationID = context.correlationID
         let flow = SilentFlow(refresher: refresher)
+        silent.binding = try await flow.proof(for: silent, at: called)?.binding
         var held = try await flow.run(silent)
         if type == .idToken, held.source == .cache, idToken(of: held) == nil {
             silent.forcesRefresh = true

@@ -22,10 +22,13 @@ struct UserInfoFlow: Sendable {
         parameters.correlationID = context.correlationID
         parameters.scopes =
             if let scopes { scopes } else { try await scopesWithOpenID(called, account) }
-        var token = try await SilentFlow(refresher: refresher).run(parameters)
+        let flow = SilentFlow(refresher: refresher)
+        let proof = try await flow.proof(for: parameters, at: called)
+        parameters.binding = proof?.binding
+        var token = try await flow.run(parameters).proven(by: proof)
         var answer = try await ask(endpoint, with: token, authority)
         if answer.0.isRefusedToken, token.source == .cache {
-            token = try await SilentFlow(refresher: refresher).run(parameters, insteadOf: token)
+            token = try await flow.run(parameters, insteadOf: token).proven(by: proof)
             answer = try await ask(endpoint, with: token, authority)
         }
         let reading = UserInfoAnswer(
@@ -63,7 +66,10 @@ struct UserInfoFlow: Sendable {
     /// there is no such token. At Entra ID it is a token for Microsoft Graph, which has the endpoint.
     private func scopesWithOpenID(_ authority: Authority, _ account: Account) async throws -> Set<Scope> {
         let snapshot = try await environment.store.snapshot(for: RecordID(authority: authority, account: account.id))
-        return snapshot?.credentials.accessTokens.first { $0.keyID == nil && $0.scopeSet.contains(.openID) }?.scopeSet
+        return snapshot?.credentials.accessTokens.first { token in
+            (token.keyID == nil || token.keyID == snapshot?.credentials.dpopKey?.keyID)
+                && token.scopeSet.contains(.openID)
+        }?.scopeSet
             ?? []
     }
 
@@ -75,6 +81,7 @@ struct UserInfoFlow: Sendable {
         try await environment.client.get(
             endpoint,
             authorization: token.authorizationHeader,
+            with: token.proof?.dpop.map { (token.accessToken, $0) },
             accept: "application/json, application/jwt",
             context: context,
             authority: authority
@@ -243,7 +250,9 @@ struct IntrospectionFlow: Sendable {
         let endpoint = try await endpoint(of: authority, metadata)
         var parameters = SilentParameters(scopes: scopes, account: account, authority: called)
         parameters.correlationID = context.correlationID
-        let token = try await SilentFlow(refresher: refresher).run(parameters)
+        let flow = SilentFlow(refresher: refresher)
+        parameters.binding = try await flow.proof(for: parameters, at: called)?.binding
+        let token = try await flow.run(parameters)
         let (response, body) = try await environment.client.post(
             IntrospectionRequestMessage.items(clientID: environment.clientID, token: token.accessToken),
             to: endpoint,

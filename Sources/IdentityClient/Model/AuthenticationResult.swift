@@ -49,6 +49,7 @@ public struct AuthenticationResult: Sendable {
 
     /// The way in which the token is shown to an API.
     public var scheme: AuthenticationScheme {
+        if tokenType == "DPoP" { return .dpop }
         if tokenType == "PoP" { return .pop }
         return sshCertificate.map { .sshCertificate(for: $0.publicKey) } ?? .bearer
     }
@@ -163,7 +164,9 @@ public struct AuthenticationResult: Sendable {
     public var authorizationHeader: String { isBound ? "" : "\(tokenType) \(accessToken)" }
 
     /// Whether the token is not a bearer token.
-    var isBound: Bool { tokenType == "PoP" || tokenType == AuthenticationScheme.sshCertificateType }
+    var isBound: Bool {
+        tokenType == "PoP" || tokenType == "DPoP" || tokenType == AuthenticationScheme.sshCertificateType
+    }
 
     /// The binding of the token; `nil` for a bearer token.
     var proof: TokenProof? { parts.values.proof }
@@ -273,9 +276,67 @@ extension AuthenticationResult {
         guard let key = proof?.key else {
             throw AuthenticationError(
                 .invalidArgument,
-                "This result has no key to sign a request with. Acquire the token from the application object."
+                scheme == .dpop
+                    ? "A token that is bound by DPoP needs two header fields: call authorize(_:nonce:) in place of this."
+                    : "This result has no key to sign a request with. Acquire the token from the application object."
             )
         }
+        let address = try Self.address(of: request, nonce: nonce)
+        let statement = SignedHTTPRequest(
+            accessToken: accessToken,
+            method: request.method.rawValue,
+            host: address.environment,
+            path: address.path.isEmpty ? "/" : address.path,
+            query: address.query,
+            nonce: nonce,
+            timestamp: now
+        )
+        do {
+            return "\(tokenType) \(try statement.signed(with: key))"
+        } catch {
+            throw AuthenticationError(.invalidArgument, "The request could not be signed.", underlyingError: error)
+        }
+    }
+
+    /// Adds the header fields that show the token to an API: `Authorization`, and for a token that is bound by DPoP also the
+    /// proof, which takes some 60 µs. A request that is changed, or sent again, needs new ones. They are secrets.
+    ///
+    /// ```swift
+    /// var request = HTTPRequest(.get, to: url)
+    /// try result.authorize(&request)
+    /// ```
+    /// - Parameters:
+    ///   - request: The request, with scheme, authority and path as they will be sent.
+    ///   - nonce: The nonce that the API demanded, from ``AuthenticationScheme/nonce(in:)``; `nil`, the default, if it
+    ///     demanded none.
+    /// - Throws: As ``authorizationHeader(for:nonce:)``.
+    /// - SeeAlso: [RFC 9449 §7](https://www.rfc-editor.org/rfc/rfc9449#section-7)
+    public func authorize(_ request: inout HTTPRequest, nonce: String? = nil) throws {
+        try authorize(&request, nonce: nonce, at: SystemClock().unixSeconds)
+    }
+
+    /// The same at a time, in Unix seconds.
+    package func authorize(_ request: inout HTTPRequest, nonce: String?, at now: Int64) throws {
+        guard let key = proof?.dpop else {
+            request.headerFields[.authorization] = try authorizationHeader(for: request, nonce: nonce, at: now)
+            return
+        }
+        let address = try Self.address(of: request, nonce: nonce)
+        do {
+            request.headerFields[.dpop] = try key.proof(
+                request.method.rawValue,
+                address.withoutQuery,
+                at: now,
+                nonce: nonce,
+                accessToken: accessToken
+            )
+        } catch {
+            throw AuthenticationError(.invalidArgument, "The request could not be signed.", underlyingError: error)
+        }
+        request.headerFields[.authorization] = "\(AuthenticationScheme.dpop) \(accessToken)"
+    }
+
+    private static func address(of request: HTTPRequest, nonce: String?) throws -> WebAddress {
         let (authority, path) = (request.authority ?? "", request.path ?? "/")
         guard path.utf8.first == UInt8(ascii: "/"), !authority.utf8.contains(where: { "/?".utf8.contains($0) }),
             let address = WebAddress("\(request.scheme ?? "")://\(authority)\(path)", maximumLength: 8192)
@@ -292,19 +353,6 @@ extension AuthenticationResult {
                 "The nonce is empty, or has other than visible ASCII characters."
             )
         }
-        let statement = SignedHTTPRequest(
-            accessToken: accessToken,
-            method: request.method.rawValue,
-            host: address.environment,
-            path: address.path.isEmpty ? "/" : address.path,
-            query: address.query,
-            nonce: nonce,
-            timestamp: now
-        )
-        do {
-            return "\(tokenType) \(try statement.signed(with: key))"
-        } catch {
-            throw AuthenticationError(.invalidArgument, "The request could not be signed.", underlyingError: error)
-        }
+        return address
     }
 }

@@ -15,7 +15,7 @@ import OAuthWire
 /// An account can have tokens of several schemes at the same time. A token of one scheme never answers a request for
 /// another.
 public struct AuthenticationScheme: Hashable, Sendable, CustomStringConvertible {
-    fileprivate enum Kind: Hashable { case bearer, pop, sshCertificate(SSHRSAKey) }
+    fileprivate enum Kind: Hashable { case bearer, pop, dpop, sshCertificate(SSHRSAKey) }
 
     fileprivate let kind: Kind
 
@@ -33,6 +33,16 @@ public struct AuthenticationScheme: Hashable, Sendable, CustomStringConvertible 
     ///
     /// - SeeAlso: [Access token proof-of-possession](https://learn.microsoft.com/entra/msal/dotnet/advanced/proof-of-possession-tokens)
     public static let pop = AuthenticationScheme(kind: .pop)
+
+    /// The token is bound to the key of its sign-in, and each request has a proof of that key
+    /// (``AuthenticationResult/authorize(_:nonce:)``). No request asks for it: all tokens of an authority are so
+    /// (``Authority/bindingTokens(_:)``), its refresh token too. A stolen token is useless without the key.
+    ///
+    /// ```swift
+    /// if result.scheme == .dpop { try result.authorize(&request) }
+    /// ```
+    /// - SeeAlso: [RFC 9449](https://www.rfc-editor.org/rfc/rfc9449)
+    public static let dpop = AuthenticationScheme(kind: .dpop)
 
     /// The token is an SSH certificate of Entra ID for the person's own key, for ``AuthenticationResult/sshCertificate``. It
     /// is shown to servers by `ssh`, and to no API.
@@ -54,12 +64,13 @@ public struct AuthenticationScheme: Hashable, Sendable, CustomStringConvertible 
         AuthenticationScheme(kind: .sshCertificate(key.key))
     }
 
-    /// The type of the tokens: `Bearer`, `PoP`, `ssh-cert`. The first two are also the scheme's name in the `Authorization`
+    /// The type of the tokens: `Bearer`, `PoP`, `DPoP`, `ssh-cert`. The first three are also the scheme's name in the `Authorization`
     /// header.
     public var description: String {
         switch kind {
         case .bearer: "Bearer"
         case .pop: "PoP"
+        case .dpop: "DPoP"
         case .sshCertificate: Self.sshCertificateType
         }
     }
@@ -72,15 +83,24 @@ public struct AuthenticationScheme: Hashable, Sendable, CustomStringConvertible 
     /// The key to certify; `nil` for other schemes.
     var sshKey: SSHRSAKey? { if case .sshCertificate(let key) = kind { key } else { nil } }
 
+    /// A server's nonce for the next proof (DPoP): visible ASCII of at most 2,048 bytes.
+    package static func nonceField(in fields: HTTPFields) -> String? {
+        guard let nonce = fields[.dpopNonce], !nonce.isEmpty, nonce.utf8.count <= 2048, WireText.isVisibleASCII(nonce)
+        else { return nil }
+        return nonce
+    }
+
     /// Returns the nonce that an API demands of the next signed request, for
-    /// ``AuthenticationResult/authorizationHeader(for:nonce:)``; `nil` if it gives none.
+    /// ``AuthenticationResult/authorize(_:nonce:)``; `nil` if it gives none.
     ///
     /// For answers that the program reads itself; `AuthenticatedClient` of `IdentityResources` answers the demand. The first
     /// PoP challenge with a nonce counts (`WWW-Authenticate`), otherwise the nonce that the API announces
     /// (`Authentication-Info`). A nonce is visible ASCII of at most 2,048 bytes.
     /// - Parameter fields: The header fields of the API's answer.
     public static func nonce(in fields: HTTPFields) -> String? {
-        AuthenticationChallenge.parse(fields[values: .wwwAuthenticate]).lazy.compactMap(\.nonce).first
+        nonceField(in: fields) ?? AuthenticationChallenge.parse(fields[values: .wwwAuthenticate]).lazy.compactMap(
+            \.nonce
+        ).first
             ?? AuthenticationChallenge.nextNonce(in: fields[values: .authenticationInfo])
     }
 }
@@ -108,7 +128,10 @@ package final class TokenBinding: Hashable, Sendable {
 
     /// The parameters that ask a token endpoint for a bound token.
     var parameters: [(String, String)] {
-        scheme.sshKey.map(TokenRequestMessage.sshCertificate) ?? TokenRequestMessage.proofOfPossession(keyID: keyID)
+        scheme == .dpop
+            ? []
+            : scheme.sshKey.map(TokenRequestMessage.sshCertificate)
+                ?? TokenRequestMessage.proofOfPossession(keyID: keyID)
     }
 
     /// Names the binding beside the others of the client, which has one key for all requests and any number for
@@ -119,6 +142,36 @@ package final class TokenBinding: Hashable, Sendable {
 /// The binding of a token, and the key that signs requests.
 struct TokenProof: Sendable {
     let binding: TokenBinding
-    /// `nil` for a certificate, whose private key the library does not have.
+    /// `nil` for a certificate, whose private key the library does not have, and with a key of a sign-in.
     let key: PossessionKey?
+    /// The key of a sign-in.
+    var dpop: DPoPKey?
+}
+
+extension TokenProof {
+    /// The key of a sign-in.
+    init(_ key: DPoPKey) {
+        self.init(binding: TokenBinding(scheme: .dpop, keyID: key.keyID), key: nil, dpop: key)
+    }
+}
+
+/// Whether a server is asked for tokens that are bound to a key of the sign-in.
+///
+/// ```swift
+/// let authority = try Authority.openIDConnect(issuer: "https://id.example.com").bindingTokens(.whenOffered)
+/// ```
+/// - SeeAlso: [RFC 9449](https://www.rfc-editor.org/rfc/rfc9449)
+public enum DPoPPolicy: String, Hashable, Sendable {
+    /// Never.
+    case off
+    /// If the server publishes that it can (`dpop_signing_alg_values_supported` with ES256). A bearer token is taken as well.
+    case whenOffered = "when-offered"
+    /// Always. A bearer token is refused with `.unsupported`.
+    case required
+}
+
+extension HTTPField.Name {
+    // Valid names, so that the fallback is never used.
+    package static let dpop = HTTPField.Name("DPoP") ?? .from
+    package static let dpopNonce = HTTPField.Name("DPoP-Nonce") ?? .from
 }

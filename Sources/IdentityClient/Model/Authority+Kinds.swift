@@ -176,6 +176,11 @@ extension Authority {
     /// The name of the set of credentials that belong together: the cloud, the B2C policy, the issuer. It is part of
     /// every cache key.
     package var partition: String {
+        // Earlier versions know no such partition: they would send the refresh token without a proof.
+        dpop == .off ? partitionOfKind : "dpop|" + partitionOfKind
+    }
+
+    private var partitionOfKind: String {
         switch kind {
         case .entra(let base, _): "entra|" + Self.canonicalEnvironment(base)
         case .b2c(let base, let tenant, let policy, _): "b2c|\(base.environment)|\(tenant)|\(policy)"

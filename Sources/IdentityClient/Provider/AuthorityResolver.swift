@@ -191,10 +191,7 @@ package enum ProviderInspection {
 }
 
 extension ProviderMetadata {
-    /// Returns an authority's endpoints, for a wing that has no application object: from the cache, or published and checked.
-    ///
-    /// - Throws: `.network` or `.serverUnavailable` if no answer comes and the cache has none; `.invalidResponse`,
-    ///   `.untrustedAuthority` or `.malformedResponse` if the published document fails a check.
+    /// Returns an authority's endpoints for a wing that has no application object. Throws as the resolver's function does.
     package static func read(
         of authority: Authority,
         over client: EndpointClient,

@@ -89,6 +89,8 @@ package struct EndpointClient: Sendable {
     let extraFields: [HTTPField]
     /// The client's credentials, if it has a secret.
     let credentials: ClientCredentials?
+    /// The servers' newest nonces for proofs.
+    let nonces = ServerNonces()
     let observer: (any ExchangeObserver)?
     let telemetry: (any Telemetry)?
 
@@ -109,22 +111,28 @@ package struct EndpointClient: Sendable {
     }
 
     /// Fetches a document. The answer is unchecked.
+    ///
+    /// - Parameter bound: A token that is bound to a key, in place of `authorization`.
     package func get(
         _ url: String,
         authorization: String? = nil,
+        with bound: (token: String, key: DPoPKey)? = nil,
         accept: String = "application/json",
         context: RequestContext,
         authority: Authority
     ) async throws -> (HTTPResponse, body: [UInt8]) {
-        try await send(
-            .get,
-            url,
-            authorization: authorization,
-            accept: accept,
-            body: nil,
-            context: context,
-            authority: authority
-        )
+        try await proving(bound?.key, .get, url, accessToken: bound?.token, context) { proof in
+            try await send(
+                .get,
+                url,
+                authorization: bound.map { "\(AuthenticationScheme.dpop) \($0.token)" } ?? authorization,
+                proof: proof,
+                accept: accept,
+                body: nil,
+                context: context,
+                authority: authority
+            )
+        }
     }
 
     /// Fetches a document that is the same for everybody. Redirects are followed a few times, and only within the origin.
@@ -151,24 +159,30 @@ package struct EndpointClient: Sendable {
 
     /// Posts a form. The answer is unchecked.
     ///
-    /// - Parameter place: The place of the client's secret, if it has one.
+    /// - Parameters:
+    ///   - place: The place of the client's secret, if it has one.
+    ///   - key: The key whose possession the request proves; `nil` for none.
     package func post(
         _ form: [(String, String)],
         to url: String,
         secretIn place: ClientCredentials.Place,
+        provenBy key: DPoPKey? = nil,
         context: RequestContext,
         authority: Authority
     ) async throws -> (HTTPResponse, body: [UInt8]) {
         let (form, authorization) = try await credentials?.shown(with: form, in: place) ?? (form, nil)
         let body = Array(FormURLEncoded.encode(form).utf8)
-        return try await send(
-            .post,
-            url,
-            authorization: authorization,
-            body: body,
-            context: context,
-            authority: authority
-        )
+        return try await proving(key, .post, url, context) { proof in
+            try await send(
+                .post,
+                url,
+                authorization: authorization,
+                proof: proof,
+                body: body,
+                context: context,
+                authority: authority
+            )
+        }
     }
 
     /// Posts JSON, without the client's credentials. The answer is unchecked.
@@ -196,6 +210,7 @@ package struct EndpointClient: Sendable {
         _ method: HTTPRequest.Method,
         _ url: String,
         authorization: String?,
+        proof: String? = nil,
         accept: String = "application/json",
         body: [UInt8]?,
         contentType: String = FormURLEncoded.contentType,
@@ -213,6 +228,7 @@ package struct EndpointClient: Sendable {
         for field in extraFields { request.headerFields[field.name] = field.value }
         request.headerFields[.accept] = accept
         request.headerFields[.authorization] = authorization
+        request.headerFields[.dpop] = proof
         if body != nil { request.headerFields[.contentType] = contentType }
         if authority.isMicrosoft {
             request.headerFields[.clientRequestID] = context.correlationID.uuidString.lowercased()

@@ -141,6 +141,8 @@ enum OAuthErrorMapping {
         case (.loginRequired, "user_password_expired"): "The password expired. Sign in interactively to change it."
         case (.clientNotRegistered, _) where isAboutTheRedirect(server):
             "The redirect URI is not registered for this client: add it to the registration."
+        case (.unsupported, _) where server.error == "invalid_dpop_proof":
+            "The server does not accept the proof of the sign-in's key (DPoP). Check this computer's clock, and try again."
         default: nil
         }
     }
@@ -180,7 +182,7 @@ enum OAuthErrorMapping {
         "unsupported_grant_type": .unsupported, "unsupported_response_type": .unsupported,
         "redirect_uri_mismatch": .clientNotRegistered, "invalid_redirect_uri": .clientNotRegistered,
         "temporarily_unavailable": .serverUnavailable, "server_error": .serverUnavailable,
-        "request_timeout": .serverUnavailable,
+        "request_timeout": .serverUnavailable, "use_dpop_nonce": .serverUnavailable, "invalid_dpop_proof": .unsupported,
         // Slack's, with status 200.
         "internal_error": .serverUnavailable, "fatal_error": .serverUnavailable,
     ]

@@ -31,6 +31,8 @@ package struct ProviderMetadata: Hashable, Sendable {
     package var idTokenAlgorithms: [SignatureAlgorithm]?
     /// The place of a client's secret: in the form, unless the provider accepts only HTTP Basic.
     package var clientSecretPlace = ClientCredentials.Place.form
+    /// Whether tokens can be bound to a key (RFC 9449), by what the server publishes.
+    package var bindsTokens = false
     /// The endpoint at which programs register; `nil` if it is not published, or not acceptable.
     package var registrationEndpoint: String?
     /// Whether the address of a program's metadata document may be its client id.
@@ -148,6 +150,7 @@ extension ProviderMetadata {
         idTokenAlgorithms = (authority.idTokenAlgorithms ?? document.idTokenSigningAlgorithms)?
             .compactMap(SignatureAlgorithm.init(name:))
         registrationEndpoint = document.registrationEndpoint.flatMap { authority.accepts(endpoint: $0) ? $0 : nil }
+        bindsTokens = document.dpopSigningAlgorithms?.contains(DPoPKey.algorithm.rawValue) == true
         takesClientIDMetadataDocument = document.clientIDMetadataDocumentSupported
         let methods = document.tokenEndpointAuthMethodsSupported
         if methods.contains("client_secret_basic"), !methods.contains("client_secret_post") {

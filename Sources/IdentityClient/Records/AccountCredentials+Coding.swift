@@ -35,6 +35,10 @@ extension AccountCredentials {
             deviceSecret = secret
             json["device_secret"] = nil
         }
+        if let key = json.string("dpop_key").flatMap(DPoPKey.init(secret:)) {
+            dpopKey = key
+            json["dpop_key"] = nil
+        }
         unknown = json
     }
 
@@ -83,6 +87,7 @@ extension AccountCredentials {
         let bound = accessTokens.filter { $0.keyID != nil }
         if !bound.isEmpty { json["BoundAccessToken"] = section(bound.map(accessTokenMember)) }
         json["device_secret"] = deviceSecret.map { .string($0) }
+        json["dpop_key"] = dpopKey.map { .string($0.secret) }
         for (name, value) in unknown.members where json[name] == nil { json[name] = value }
         return json.serialized()
     }

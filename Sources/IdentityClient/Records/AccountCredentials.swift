@@ -19,6 +19,8 @@ package struct AccountCredentials: Hashable, Sendable {
     package var accessTokens: [CachedAccessToken] = []
     /// The secret with which other programs of the publisher sign in (Native SSO), if the sign-in asked for it.
     package var deviceSecret: String?
+    /// The key that all tokens of the sign-in are bound to; `nil` for bearer tokens.
+    package var dpopKey: DPoPKey?
     /// Members that another version or library wrote.
     package var unknown = JSONObject()
     /// The version of the schema that the record was written with.

@@ -67,6 +67,7 @@ package final class CachedAccessToken: Sendable {
             switch tokenType.lowercased() {
             case "bearer": "Bearer"
             case "pop": "PoP"
+            case "dpop": "DPoP"
             case AuthenticationScheme.sshCertificateType: AuthenticationScheme.sshCertificateType
             default: tokenType
             }

@@ -183,6 +183,7 @@ extension PendingWrites.Entry {
         case .signIn(let fresh, let grant, let now):
             var credentials = current ?? fresh
             credentials.signInID = fresh.signInID
+            credentials.dpopKey = fresh.dpopKey
             return credentials.applying(grant, at: now, isSignIn: true)
         case .refreshes(let refreshes):
             return current.map { refreshes.applied(to: $0) }

@@ -106,7 +106,11 @@ extension RefreshDriver {
             claims: request.claims,
             clientInfo: request.authority.hasHomeAccounts
         )
-        let endpoint = TokenEndpoint(environment, request.authority, metadata, context)
+        let key = exchange.snapshot.credentials.dpopKey
+        guard key == nil || key?.keyID == request.need.binding?.keyID else {
+            throw AuthenticationError.removed(context)
+        }
+        let endpoint = TokenEndpoint(environment, request.authority, metadata, context, provenBy: key)
         switch try await endpoint.redeemRefreshToken(form + (request.need.binding?.parameters ?? [])) {
         case .accepted(let response):
             let rotated = response.refreshToken.flatMap { secret in
@@ -162,7 +166,12 @@ extension RefreshDriver {
     func revoke() async {
         guard let exchange, let metadata = exchange.metadata else { return }
         await Revocation(environment: environment, context: context)
-            .revokeUnwanted(exchange.grant?.response.refreshToken, request.authority, metadata)
+            .revokeUnwanted(
+                exchange.grant?.response.refreshToken,
+                request.authority,
+                metadata,
+                provenBy: exchange.snapshot.credentials.dpopKey
+            )
     }
 }
 

@@ -291,8 +291,7 @@ package struct SharedTurn: Sendable {
     ///
     /// - Parameters:
     ///   - outlivesCaller: Whether the work goes on to its end if the caller is cancelled.
-    ///   - known: Returns the result of another process, if there is one by now.
-    ///   - work: The work. It looks again for the result of another process first.
+    ///   - known: Returns the result of another process, which the work looks for again.
     /// - Returns: `nil` if another process takes too long.
     package func run<Value: Sendable>(
         outlivingCaller outlivesCaller: Bool,

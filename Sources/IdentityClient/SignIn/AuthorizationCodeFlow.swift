@@ -48,7 +48,7 @@ struct AuthorizationCodeFlow: Sendable {
             claims: isNamed ? request.claims : nil,
             clientInfo: authority.hasHomeAccounts
         )
-        let endpoint = TokenEndpoint(environment, authority, metadata, context)
+        let endpoint = TokenEndpoint(environment, authority, metadata, context, provenBy: request.proof?.dpop)
         let answer: TokenResponse
         do {
             answer = try await endpoint.redeem(

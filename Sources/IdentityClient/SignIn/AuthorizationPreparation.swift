@@ -32,7 +32,7 @@ struct AuthorizationPreparation: Sendable {
             context
         )
         try parameters.checkRequiredAuthentication(at: authority)
-        proof = try await environment.proof(parameters.scheme, at: authority)
+        proof = try await environment.proofOfSignIn(parameters.scheme, at: authority, metadata)
         prompt = try await PromptChoice(environment: environment, context: context).prompt(parameters, authority)
         guard metadata.codeChallengeMethods?.contains("S256") != false else {
             throw context.error(
@@ -82,7 +82,11 @@ struct AuthorizationPreparation: Sendable {
         message.correlationID = authority.isMicrosoft ? context.correlationID.uuidString.lowercased() : nil
         message.clientInfo = authority.hasHomeAccounts
         message.isInstanceAware = environment.clouds.areSeveral
-        message.extra = authority.resourceItems + (try ExtraItems.checked(parameters.extraQueryItems, at: authority))
+        // A pushed request proves the key; in the address, its thumbprint stands for that.
+        let thumbprint = pushEndpoint == nil ? proof?.dpop?.keyID : nil
+        message.extra =
+            authority.resourceItems + (thumbprint.map { [("dpop_jkt", $0)] } ?? [])
+            + (try ExtraItems.checked(parameters.extraQueryItems, at: authority))
         let address = try await address(for: message)
         environment.configuration.observer?.note(authorization: address.url, context.correlationID)
         return AuthorizationRequest(
@@ -217,6 +221,7 @@ extension AuthorizationPreparation {
             message.items,
             to: endpoint,
             secretIn: metadata.clientSecretPlace,
+            provenBy: proof?.dpop,
             context: context,
             authority: authority
         )

@@ -161,6 +161,7 @@ extension AuthorizationRequest {
         data["maxAge"] = maxAge.map { .integer($0) }
         data["claims"] = claims.map { .string($0) }
         data["proofKeyID"] = proof?.key.map { .string($0.keyID) }
+        data["dpopKey"] = proof?.dpop.map { .string($0.secret) }
         data["sshKey"] = proof?.binding.scheme.sshKey.map { .string(SSHPublicKey($0).description) }
         data["account"] = parameters.account.map { account in
             var object = JSONObject([

@@ -50,12 +50,15 @@ struct AuthorizationRestoration: Sendable {
         parameters.timeout = .seconds(left)
         let issuer = members.optionalString("issuer")
         let (proofKeyID, sshKey) = (members.optionalString("proofKeyID"), members.optionalString("sshKey"))
+        let dpopKey = members.optionalString("dpopKey")
         let expiresOn = try members.optionalDate("urlExpiresOn")
         let (url, correlationID) = (try members.url("url"), try members.uuid("correlationID"))
         try members.end()
 
         let context = environment.context(correlationID)
         let metadata = try await metadata(of: authority, named, issuer, parameters, context)
+        let own = try dpopKey.map { try proof(ofSignIn: $0, at: authority) }
+        let other = try await proof(proofKeyID, sshKey, at: authority, context)
         return AuthorizationRequest(
             url: url,
             expiresOn: expiresOn,
@@ -65,7 +68,7 @@ struct AuthorizationRestoration: Sendable {
             authority: authority,
             metadata: metadata,
             tokenScopes: requestedScopes,
-            proof: try await proof(proofKeyID, sshKey, at: authority, context),
+            proof: own ?? other,
             proofKey: message.proofKey,
             correlationID: correlationID
         )
@@ -95,6 +98,11 @@ struct AuthorizationRestoration: Sendable {
             )
         }
         return metadata
+    }
+
+    private func proof(ofSignIn secret: String, at authority: Authority) throws -> TokenProof {
+        guard authority.dpop != .off, let key = DPoPKey(secret: secret) else { throw Members.damaged }
+        return TokenProof(key)
     }
 
     private func proof(

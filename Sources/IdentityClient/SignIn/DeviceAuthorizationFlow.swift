@@ -22,7 +22,7 @@ struct DeviceAuthorizationFlow: Sendable {
             requiresPersistence: parameters.requiresPersistence,
             context
         )
-        let proof = try await environment.proof(parameters.scheme, at: authority)
+        let proof = try await environment.proofOfSignIn(parameters.scheme, at: authority, metadata)
         let scopes = try parameters.scopes.checked()
             .appendingMissing(environment.configuration.scopesToAdd(for: authority, metadata))
         let claims = try ClaimsParameter.merged(parameters.claims, environment.configuration.clientCapabilities)
@@ -49,7 +49,7 @@ struct DeviceAuthorizationFlow: Sendable {
             claims: authority.isMicrosoft ? claims : nil,
             clientInfo: authority.hasHomeAccounts
         )
-        let endpoint = TokenEndpoint(environment, authority, metadata, context)
+        let endpoint = TokenEndpoint(environment, authority, metadata, context, provenBy: proof?.dpop)
         let response = try await poll(
             endpoint,
             form + (proof?.binding.parameters ?? []),

@@ -38,6 +38,7 @@ struct SignInCommit: Sendable {
         required: RequiredAuthentication = RequiredAuthentication(),
         maxAge: Int?
     ) async throws -> AuthenticationResult {
+        let proof = authority.dpop == .whenOffered && response.tokenType?.lowercased() == "bearer" ? nil : proof
         var grant: TokenGrant
         do {
             grant = try await GrantValidation(environment: environment, context: context).signInGrant(
@@ -57,7 +58,9 @@ struct SignInCommit: Sendable {
             throw error
         }
         if !hasParameters { grant.parameterTag = 0 }
-        let stored = try await regardlessOfCancellation { [self, grant] in try await committed(grant, from: response) }
+        let stored = try await regardlessOfCancellation { [self, grant] in
+            try await committed(grant, proof?.dpop, from: response)
+        }
         guard let token = grant.accessToken(at: environment.clock.unixSeconds) else {
             throw AuthenticationError(.malformedResponse, "The provider issued no access token.")
         }
@@ -82,9 +85,13 @@ struct SignInCommit: Sendable {
     }
 
     /// Stores the tokens, or revokes the refresh token: it does not stay valid without a record that has it.
-    private func committed(_ grant: TokenGrant, from response: TokenResponse) async throws -> CredentialSnapshot {
+    private func committed(
+        _ grant: TokenGrant,
+        _ key: DPoPKey?,
+        from response: TokenResponse
+    ) async throws -> CredentialSnapshot {
         do {
-            guard let stored = try await store(grant) else { throw AuthenticationError.removed(context) }
+            guard let stored = try await store(grant, key) else { throw AuthenticationError.removed(context) }
             return stored
         } catch {
             await revoke(response)
@@ -119,7 +126,8 @@ struct SignInCommit: Sendable {
         await Revocation(environment: environment, context: context).revokeUnwanted(
             response.refreshToken,
             authority,
-            metadata
+            metadata,
+            provenBy: proof?.dpop
         )
     }
 
@@ -139,7 +147,7 @@ struct SignInCommit: Sendable {
         "'\(WireText.clean(username ?? id.rawValue))'"
     }
 
-    private func store(_ grant: TokenGrant) async throws -> CredentialSnapshot? {
+    private func store(_ grant: TokenGrant, _ key: DPoPKey?) async throws -> CredentialSnapshot? {
         var identity = grant.identity
         if !authority.issuesIDTokens, let wanted {
             identity.accountID = wanted.id
@@ -147,7 +155,7 @@ struct SignInCommit: Sendable {
         }
         let now = environment.clock.unixSeconds
         let id = RecordID(authority: authority, account: identity.accountID)
-        let fresh = AccountCredentials(
+        var fresh = AccountCredentials(
             signInID: SecureRandom.token(bytes: 16),
             partition: id.partition,
             environment: authority.environment,
@@ -155,6 +163,7 @@ struct SignInCommit: Sendable {
             accountID: identity.accountID,
             homeAccountID: identity.homeAccountID
         )
+        fresh.dpopKey = key
         return try await environment.store.commit(id, .signIn(fresh, grant), at: now)
     }
 

@@ -30,8 +30,7 @@ public struct ClientConfiguration: Sendable {
     /// The place of the secret in a request, if the registration says so.
     package var clientSecretPlace: ClientCredentials.Place?
 
-    /// Reads the secret and its place when a request needs them, in place of ``clientSecret``: those of a registration are in
-    /// the cache.
+    /// Reads the secret of a registration, and its place, when a request needs them.
     package var readingClientSecret: (@Sendable () async throws -> (ClientSecret, ClientCredentials.Place?)?)?
 
     /// The issuer of the tokens.

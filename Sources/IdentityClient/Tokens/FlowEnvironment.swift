@@ -38,7 +38,7 @@ final class FlowEnvironment: Sendable {
             areSeveral: configuration.isInstanceAware,
             knownHosts: configuration.knownHosts
         )
-        isMoreThanAHit = isMeasured || clouds.areSeveral
+        isMoreThanAHit = isMeasured || clouds.areSeveral || configuration.authority.dpop != .off
         partition = configuration.authority.partition
         hasTenants = configuration.authority.hasTenants
         scopeRule = configuration.authority.scopeRule
@@ -159,11 +159,28 @@ extension FlowEnvironment {
 }
 
 extension FlowEnvironment {
+    /// Returns the key for the tokens of a new sign-in: a new one, where its server is asked for bound tokens.
+    func proofOfSignIn(
+        _ scheme: AuthenticationScheme,
+        at authority: Authority,
+        _ metadata: ProviderMetadata
+    ) async throws -> TokenProof? {
+        let isBound = authority.dpop == .required || authority.dpop == .whenOffered && metadata.bindsTokens
+        guard isBound, scheme.isBearer else { return try await proof(scheme, at: authority) }
+        return TokenProof(DPoPKey())
+    }
+
     /// Returns the key for tokens of a scheme; `nil` for bearer tokens, which need none.
     ///
     /// - Throws: `.cache` if the key cannot be read or stored; `.unsupported` if the authority has no tokens of the scheme.
     func proof(_ scheme: AuthenticationScheme, at authority: Authority) async throws -> TokenProof? {
         if scheme.isBearer { return nil }
+        guard authority.dpop == .off else {
+            throw AuthenticationError(
+                .unsupported,
+                "The tokens of \(authority.url) are bound by DPoP, and not by \(scheme)."
+            )
+        }
         guard let key = scheme.sshKey else {
             let key = try await possessionKeys.key()
             return TokenProof(binding: TokenBinding(scheme: scheme, keyID: key.keyID), key: key)

@@ -19,6 +19,8 @@ struct TokenEndpoint: Sendable {
     let context: RequestContext
     /// The program's own parameters, which every grant but a token exchange is sent with.
     var parameters: [(String, String)] = []
+    /// The key whose possession each request proves; `nil` for none.
+    var key: DPoPKey?
 
     /// - Parameter grant: The kind of credential; `nil` for one of the program's choice.
     func redeem(_ form: [(String, String)], grant: GrantType?) async throws -> TokenResponse {
@@ -43,6 +45,7 @@ struct TokenEndpoint: Sendable {
             grant == .tokenExchange ? form : form + parameters,
             to: metadata.tokenEndpoint,
             secretIn: metadata.clientSecretPlace,
+            provenBy: key,
             context: context,
             authority: authority
         )
@@ -55,7 +58,8 @@ extension TokenEndpoint {
         _ environment: FlowEnvironment,
         _ authority: Authority,
         _ metadata: ProviderMetadata,
-        _ context: RequestContext
+        _ context: RequestContext,
+        provenBy key: DPoPKey? = nil
     ) {
         self.init(
             client: environment.client,
@@ -63,7 +67,8 @@ extension TokenEndpoint {
             metadata: metadata,
             clock: environment.clock,
             context: context,
-            parameters: environment.tokenParameters
+            parameters: environment.tokenParameters,
+            key: key
         )
     }
 }
@@ -149,11 +154,16 @@ struct Revocation: Sendable {
 
     /// Revokes a refresh token that arrived after its account was signed out, or with a sign-in that was refused.
     /// Errors are ignored: the token is discarded either way.
-    func revokeUnwanted(_ token: String?, _ authority: Authority, _ metadata: ProviderMetadata) async {
+    func revokeUnwanted(
+        _ token: String?,
+        _ authority: Authority,
+        _ metadata: ProviderMetadata,
+        provenBy key: DPoPKey? = nil
+    ) async {
         guard let token else { return }
         do {
             guard let endpoint = try await endpoint(authority, metadata) else { return }
-            try await revoke(token, of: environment.clientID, at: endpoint, authority, metadata)
+            try await revoke((token, environment.clientID, key), at: endpoint, authority, metadata)
         } catch {
             context.logger.debug("Tokens that are not wanted could not be revoked")
         }
@@ -167,14 +177,16 @@ struct Revocation: Sendable {
         _ metadata: ProviderMetadata
     ) async throws -> SignOutResult.Outcome {
         let tokens = held.compactMap { credentials in
-            credentials.refreshToken.map { (secret: $0.secret, clientID: credentials.clientID) }
+            credentials.refreshToken.map {
+                (secret: $0.secret, clientID: credentials.clientID, key: credentials.dpopKey)
+            }
         }
         guard !tokens.isEmpty else { return .notNeeded }
         guard let endpoint = try await endpoint(authority, metadata) else { return .unavailable }
         var failure: AuthenticationError?
         for token in tokens {
             do {
-                try await revoke(token.secret, of: token.clientID, at: endpoint, authority, metadata)
+                try await revoke(token, at: endpoint, authority, metadata)
             } catch let error as AuthenticationError {
                 failure = failure ?? error
             }
@@ -187,16 +199,16 @@ struct Revocation: Sendable {
     }
 
     private func revoke(
-        _ token: String,
-        of clientID: String,
+        _ token: (secret: String, clientID: String, key: DPoPKey?),
         at endpoint: String,
         _ authority: Authority,
         _ metadata: ProviderMetadata
     ) async throws {
         let (response, body) = try await environment.client.post(
-            RevocationRequestMessage.items(clientID: clientID, token: token),
+            RevocationRequestMessage.items(clientID: token.clientID, token: token.secret),
             to: endpoint,
             secretIn: metadata.clientSecretPlace,
+            provenBy: token.key,
             context: context,
             authority: authority
         )

@@ -13,6 +13,8 @@ struct Interaction: Sendable {
     var scopes: [String]
     var nonce: String?
     var challenge: String?
+    /// The key that the code will be bound to (`dpop_jkt`).
+    var boundKey: String?
     var responseMode: String
     var prompts: Set<String>
     var maxAge: Int?
@@ -61,6 +63,7 @@ extension Interaction {
         scopes = (request["scope"] ?? "").split(separator: " ").map(String.init)
         nonce = request["nonce"]
         challenge = request["code_challenge"]
+        boundKey = request["dpop_jkt"]
         responseMode = request["response_mode"] ?? "query"
         prompts = Set((request["prompt"] ?? "").split(separator: " ").map(String.init))
         maxAge = request["max_age"].flatMap { Int($0) }

@@ -65,6 +65,7 @@ extension ProviderState {
             ),
             redirectURI: interaction.redirectURI,
             challenge: interaction.challenge,
+            boundKey: interaction.boundKey,
             expires: request.now.addingTimeInterval(settings.codeLifetime.timeInterval)
         )
         return AuthorizationAnswer(

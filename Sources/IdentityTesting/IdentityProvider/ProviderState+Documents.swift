@@ -19,6 +19,7 @@ extension ProviderState {
         if settings.introspection != .unavailable, let url = address.url(of: .introspection) {
             document["introspection_endpoint"] = .string(url)
         }
+        if settings.dpop != nil { document["dpop_signing_alg_values_supported"] = .strings(["ES256"]) }
         if settings.registersClients, let url = address.url(of: .registration) {
             document["registration_endpoint"] = .string(url)
         }
@@ -101,6 +102,18 @@ extension ProviderState {
     ///
     /// - SeeAlso: [RFC 6749 §5.2](https://www.rfc-editor.org/rfc/rfc6749#section-5.2)
     func response(to refusal: Refusal, correlationID: String? = nil, now: Date) -> ProviderResponse {
+        announcingNonce(plainResponse(to: refusal, correlationID, now: now))
+    }
+
+    /// Adds the nonce for the next proof.
+    func announcingNonce(_ response: ProviderResponse) -> ProviderResponse {
+        guard let dpop = settings.dpop, dpop.announcesNonce, let nonce = dpop.nonce else { return response }
+        var response = response
+        response.headers.append(("DPoP-Nonce", nonce))
+        return response
+    }
+
+    private func plainResponse(to refusal: Refusal, _ correlationID: String?, now: Date) -> ProviderResponse {
         var body = JSONObject([("error", .string(refusal.error))])
         body["error_description"] = .string(words(of: refusal))
         if profile.isEntra {

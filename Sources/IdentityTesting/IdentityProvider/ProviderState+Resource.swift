@@ -71,6 +71,7 @@ extension ProviderState {
             ("authorization_servers", .strings(resource.authorizationServers ?? [issuer(of: address)])),
             ("bearer_methods_supported", .strings(["header"])),
         ])
+        if settings.dpop?.isRequired == true { json["dpop_bound_access_tokens_required"] = .bool(true) }
         if !resource.scopes.isEmpty { json["scopes_supported"] = .strings(resource.scopes) }
         return .json(json)
     }
@@ -84,8 +85,23 @@ extension ProviderState {
             let text = items.map { "\($0.0)=\"\($0.1)\"" }.joined(separator: ", ")
             return ProviderResponse(status: status, headers: [("WWW-Authenticate", "Bearer \(text)")])
         }
-        guard let token = request.header("authorization"), token.hasPrefix("Bearer ") else { return challenge(401, []) }
-        guard let issued = accessTokens[String(token.dropFirst(7))], issued.expires > request.now,
+        let words = (request.header("authorization") ?? "").split(separator: " ").map(String.init)
+        guard words.count == 2, let scheme = words.first?.lowercased(), ["bearer", "dpop"].contains(scheme) else {
+            return challenge(401, [])
+        }
+        let bound = accessTokens[words[1]]?.keyID
+        guard scheme == (bound == nil ? "bearer" : "dpop") else { return challenge(401, [("error", "invalid_token")]) }
+        if bound != nil {
+            do {
+                let key = try provenKey(request, path: request.message.path, accessToken: words[1])
+                guard key == bound else { return challenge(401, [("error", "invalid_token")]) }
+            } catch {
+                return announcingNonce(
+                    ProviderResponse(status: 401, headers: [("WWW-Authenticate", "DPoP error=\"\(error.error)\"")])
+                )
+            }
+        }
+        guard let issued = accessTokens[words[1]], issued.expires > request.now,
             let account = account(issued.authorization.username),
             account.revocations == issued.authorization.revocations,
             !revokedFamilies.contains(issued.authorization.family)
@@ -95,7 +111,9 @@ extension ProviderState {
             let scopes = resource.demandedScopes.joined(separator: " ")
             return challenge(403, [("error", "insufficient_scope"), ("scope", scopes)])
         }
-        return .json(JSONObject([("sub", .string(account.person.subject)), ("scope", .strings(granted))]))
+        return announcingNonce(
+            .json(JSONObject([("sub", .string(account.person.subject)), ("scope", .strings(granted))]))
+        )
     }
 
     /// - Throws: A refusal if a request names another resource than the API, which must be named if there is one.

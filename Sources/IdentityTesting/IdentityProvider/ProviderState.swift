@@ -94,12 +94,16 @@ struct Authorization: Sendable {
     var family: Int
     /// How often the account's sign-ins had been revoked at that time.
     var revocations: Int
+    /// The key that the refresh tokens are bound to (DPoP).
+    var boundKey: String?
 }
 
 struct IssuedCode: Sendable {
     var authorization: Authorization
     var redirectURI: String
     var challenge: String?
+    /// The key that the request named (`dpop_jkt`).
+    var boundKey: String?
     var expires: Date
     var isRedeemed = false
 }

@@ -72,13 +72,13 @@ extension TestIdentityProvider {
 
     private func token(_ request: ProviderCall) throws -> ProviderResponse {
         let (issue, builder) = try state.withLock { state in
-            let issue = try state.redeem(request)
+            let issue = try state.redeemBound(request)
             return (
                 issue,
                 TokenResponseBuilder(state: state, tampering: issue.wantsIDToken ? state.faults.takeTampering() : nil)
             )
         }
-        return .json(try builder.response(issue))
+        return snapshot.announcingNonce(.json(try builder.response(issue)))
     }
 
     private func render(_ answer: AuthorizationAnswer, at address: ProviderAddress) -> ProviderResponse {

@@ -57,6 +57,8 @@ extension TestIdentityProvider {
         /// The API at the provider's address; `nil` for none. With one, each request for tokens has to name it (RFC 8707). Only
         /// for the profile `.openIDConnect`.
         public var resource: Resource?
+        /// How tokens are bound to a key (DPoP, RFC 9449); `nil`, the default, if they cannot be.
+        public var dpop: DPoP?
         /// Whether programs may register themselves (RFC 7591).
         public var registersClients = false
 

@@ -64,7 +64,7 @@ extension AuthenticationChallenge {
     }
 
     /// Whether the challenge is about an access token.
-    package var isOfAToken: Bool { scheme == "bearer" || scheme == "pop" }
+    package var isOfAToken: Bool { ["bearer", "pop", "dpop"].contains(scheme) }
 
     private static let maximumClaimsLength = 16 * 1024
     private static let maximumLength = 64 * 1024

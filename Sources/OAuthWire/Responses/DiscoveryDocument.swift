@@ -22,6 +22,8 @@ package struct DiscoveryDocument: Sendable {
     package let registrationEndpoint: String?
     /// `client_id_metadata_document_supported`; `false` if the server does not say.
     package let clientIDMetadataDocumentSupported: Bool
+    /// `dpop_signing_alg_values_supported`; `nil` if it is absent or not an array of texts.
+    package let dpopSigningAlgorithms: [String]?
     package let responseModesSupported: [String]?
     package let codeChallengeMethodsSupported: [String]?
     /// `response_types_supported`; `nil` if it is absent or not an array of texts.
@@ -53,6 +55,7 @@ package struct DiscoveryDocument: Sendable {
         pushedAuthorizationRequestEndpoint = try json.optionalString("pushed_authorization_request_endpoint")
         registrationEndpoint = json.string("registration_endpoint")
         clientIDMetadataDocumentSupported = json.bool("client_id_metadata_document_supported") ?? false
+        dpopSigningAlgorithms = json.strings("dpop_signing_alg_values_supported")
         responseModesSupported = try json.optionalStrings("response_modes_supported")
         responseTypesSupported = json.strings("response_types_supported")
         codeChallengeMethodsSupported = try json.optionalStrings("code_challenge_methods_supported")

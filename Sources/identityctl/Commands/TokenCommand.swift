@@ -44,6 +44,7 @@ struct TokenCommand: ToolCommand {
         guard session.recording == nil, try scheme.chosen(environment) != .pop, try !file.isGiven,
             try environment.given("agent", nil) == nil
         else { return false }
+        guard signedRequest.request == nil, try provider.dpopPolicy(environment) == nil else { return false }
         try signedRequest.checkIsUnused()
         let wanted = try WantedToken(token, account, silent, environment)
         guard let token = try await wanted.stored(try application(in: session)) else { return false }
@@ -56,7 +57,10 @@ struct TokenCommand: ToolCommand {
         if session.recording != nil, try session.environment.given("agent", nil) != nil {
             throw UsageError("--record: the agent exchanges nothing here. Unset IDENTITYCTL_AGENT.")
         }
-        if try scheme.chosen(session.environment) == .pop { return try await writeHeader(in: session) }
+        let isBound = try provider.dpopPolicy(session.environment).map { $0.policy != .off } ?? false
+        if try scheme.chosen(session.environment) == .pop || isBound && signedRequest.request != nil {
+            return try await writeHeader(in: session)
+        }
         try signedRequest.checkIsUnused()
         if try file.isGiven { return try await write(in: session) }
         let environment = session.environment

@@ -42,16 +42,7 @@ struct ResourceExamination {
         case .success(let metadata):
             findings += [.ok("server", authority.url), client(known, at: authority, metadata)]
         }
-        if resource.requiresDPoP {
-            findings.append(
-                .lack(
-                    "token",
-                    "only tokens that are bound to a key are accepted (DPoP)",
-                    "This version requests none.",
-                    .other
-                )
-            )
-        }
+        if resource.requiresDPoP { findings.append(.ok("token", "bound to a key (DPoP)")) }
         return findings + [try await account(known)]
     }
 

@@ -67,6 +67,21 @@ extension ProviderOptions {
     ///
     /// If the command line names a provider, the environment is ignored, and if the environment names one, the profile.
     func authority(_ environment: Environment) throws -> Authority? {
+        guard let authority = try unboundAuthority(environment) else { return nil }
+        guard let policy = try dpopPolicy(environment) else { return authority }
+        return try policy.given.checked { try authority.bindingTokens(policy.policy) }
+    }
+
+    /// The policy for bound tokens, if one is given.
+    func dpopPolicy(_ environment: Environment) throws -> (policy: DPoPPolicy, given: Given)? {
+        guard let given = try environment.given("dpop", dpop) else { return nil }
+        guard let policy = DPoPPolicy(rawValue: given.text) else {
+            throw given.error("'\(given.text.printable)' is no policy. Possible are: off, when-offered, required.")
+        }
+        return (policy, given)
+    }
+
+    private func unboundAuthority(_ environment: Environment) throws -> Authority? {
         let source = isOnCommandLine ? Environment([:]) : isIn(environment) ? environment.above(nil) : environment
         let issuer = try source.given("issuer", issuer)
         let authorization = try source.given("authorization-endpoint", authorizationEndpoint)

@@ -55,6 +55,18 @@ struct ProviderOptions: ParsableArguments {
 
     @Option(
         help: ArgumentHelp(
+            "Tokens that are bound to a key (DPoP): off (the default), when-offered, or required.",
+            discussion:
+                "Only with --issuer and --resource. 'call' proves the key with each request; the token alone is of no use to "
+                + "other programs. Give it to every command, or keep it in a profile.",
+            valueName: "policy"
+        ),
+        completion: .list(["off", "when-offered", "required"])
+    )
+    var dpop: String?
+
+    @Option(
+        help: ArgumentHelp(
             "The authorization endpoint of a plain OAuth 2.0 server such as GitHub. Needs --token-endpoint.",
             valueName: "url"
         )

@@ -5,6 +5,7 @@ import FoundationEssentials
 import HTTPTypes
 import IdentityClient
 import IdentityResources
+import OAuthWire
 
 /// The option that says how an API sees the token.
 struct SchemeOption: ParsableArguments {
@@ -45,7 +46,7 @@ extension SchemeOption {
 struct SignedRequestOptions: ParsableArguments {
     @Option(
         help: ArgumentHelp(
-            "With --scheme pop: the request that the printed Authorization header is for, as 'GET https://…'.",
+            "With --scheme pop or --dpop: the request that the printed header fields are for, as 'GET https://…'.",
             discussion: "GET if only the address is given.",
             valueName: "method-and-url"
         )
@@ -60,7 +61,7 @@ extension SignedRequestOptions {
     /// - Throws: `UsageError` for options that belong to the other scheme.
     func checkIsUnused() throws {
         guard request == nil, nonce == nil else {
-            throw UsageError("--request and --nonce are for a signed request: give --scheme pop as well.")
+            throw UsageError("--request and --nonce are for a signed request: give --scheme pop or --dpop as well.")
         }
     }
 
@@ -94,13 +95,25 @@ extension TokenCommand {
         let request = try signedRequest.signed()
         var wanted = try WantedToken(token, account, silent, environment)
         guard !wanted.isIDToken else { throw UsageError("--id-token: an ID token signs no requests.") }
-        wanted.scheme = .pop
+        wanted.scheme = try scheme.chosen(environment)
+        wanted.provesKey = true
         let application = try session.application(
             provider.configuration(environment, passPhrases: session.passPhrases, logger: session.logger)
         )
         let result = try await wanted.acquireWithWarning(from: application, in: session).result
-        let header = try result.authorizationHeader(for: request, nonce: signedRequest.nonce)
         _ = await session.isStored(result)
+        if result.scheme == .dpop {
+            var request = request
+            try result.authorize(&request, nonce: signedRequest.nonce)
+            let fields = ["Authorization", "DPoP"].map { name in
+                (name, HTTPField.Name(name).flatMap { request.headerFields[$0] } ?? "")
+            }
+            let json = JSONObject(fields.map { ($0.0, .string($0.1)) })
+            return try session.result(
+                session.isJSON ? json.line + "\n" : fields.map { "\($0.0): \($0.1)\n" }.joined()
+            )
+        }
+        let header = try result.authorizationHeader(for: request, nonce: signedRequest.nonce)
         try session.result(
             session.isJSON ? JSONReport.header(header, of: result).line + "\n" : header + "\n"
         )

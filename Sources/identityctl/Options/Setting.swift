@@ -122,6 +122,7 @@ extension Setting {
             { $0.provider?.authority = $1 }
         ),
         .text("issuer", traits: .namesProvider, { $0.provider?.issuer }, { $0.provider?.issuer = $1 }),
+        .text("dpop", traits: .isTheAgents, { $0.provider?.dpop }, { $0.provider?.dpop = $1 }),
         .text("resource", traits: .isTheAgents, { $0.provider?.resource }, { $0.provider?.resource = $1 }),
         .text(
             "authorization-endpoint",

@@ -96,6 +96,8 @@ struct WantedToken: Sendable {
     var isIDToken: Bool
     let timeout: Duration
     var scheme = AuthenticationScheme.bearer
+    /// Whether the caller proves the key of a bound token with each request. No other caller gets such a token.
+    var provesKey = false
     /// The account's id or username; `nil` for the only account, or the default of several.
     var account: Given?
 
@@ -137,10 +139,21 @@ struct WantedToken: Sendable {
         // The call itself ends in time, with a token of the cache if there is one to take.
         return try await session.bounded(by: timeout + .seconds(1)) { [parameters] in
             let result = try await application.acquireTokenSilently(parameters)
-            guard isIDToken else { return HandedToken(result: result, idToken: nil) }
+            guard isIDToken else {
+                guard result.scheme != .dpop || provesKey else { throw Self.isBound }
+                return HandedToken(result: result, idToken: nil)
+            }
             let (renewed, idToken) = try await application.renewingIDToken(of: result, parameters)
             return HandedToken(result: renewed, idToken: idToken)
         }
+    }
+
+    private static var isBound: AuthenticationError {
+        AuthenticationError(
+            .unsupported,
+            "The token is bound to a key (DPoP), and is of no use without a proof for each request. 'identityctl call' makes them, "
+                + "and 'identityctl token --request' prints one."
+        )
     }
 
     /// Acquires the token, and warns if it is good for a shorter time than wanted.

@@ -96,6 +96,7 @@ extension Profile {
         redirectURI: String,
         ports: ClosedRange<UInt16>?,
         scopes: Set<Scope>,
+        dpop: DPoPPolicy,
         isRegistered: Bool
     ) throws {
         var lines = [
@@ -104,6 +105,7 @@ extension Profile {
         ]
         if let ports { lines.append("redirect-ports = \(ports.lowerBound)-\(ports.upperBound)") }
         lines += scopes.map { "scope = \($0.rawValue)" }.sorted()
+        if dpop != .off { lines.append("dpop = \(dpop.rawValue)") }
         if isRegistered { lines.append("registered = yes") }
         try self.init(ofResource: Array(lines.joined(separator: "\n").utf8), path: resource)
     }

@@ -59,7 +59,10 @@ struct ResourceSearch {
         }
         let variables = environment.above(nil)
         let issuer = try variables.given("issuer", provider.issuer) ?? known?.given("issuer")
-        let authority = try resource.authority(issuer: issuer?.text)
+        var authority = try resource.authority(issuer: issuer?.text)
+        if let policy = try provider.dpopPolicy(environment)?.policy, authority.dpop == .off {
+            authority = try authority.bindingTokens(policy)
+        }
         let client = try variables.given("client-id", provider.clientID)
         var scopes = try token.scopes(variables)
         // Those that an earlier sign-in had to ask for stay.
@@ -77,6 +80,7 @@ struct ResourceSearch {
                 redirectURI: software.redirectURIs[0],
                 ports: software.redirectPorts,
                 scopes: scopes,
+                dpop: authority.dpop,
                 isRegistered: false
             )
         } else {
@@ -147,6 +151,7 @@ extension ClientRegistration {
             redirectURI: "http://\((host ?? .ipv4).rawValue)\(path)",
             ports: ports,
             scopes: scopes,
+            dpop: authority.dpop,
             isRegistered: true
         )
     }

@@ -27,7 +27,7 @@ import Testing
     @Test func areNoneOfAnotherScheme() {
         #expect(Self.base64 != Self.base64URL)
         for challenge in [
-            #"DPoP error="insufficient_claims", claims="\#(Self.base64)""#,
+            #"Digest error="insufficient_claims", claims="\#(Self.base64)""#,
             #"Bearer error="invalid_token", claims="\#(Self.base64)""#,
             #"Bearer error="insufficient_claims", claims="bm8gSlNPTg""#,
         ] {

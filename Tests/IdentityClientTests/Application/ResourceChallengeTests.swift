@@ -37,7 +37,7 @@ import Testing
     private static let long = String(repeating: "x", count: 1001)
 
     @Test(arguments: [
-        "Bearer", #"Bearer error="invalid_token", scope="a""#, #"DPoP error="insufficient_scope", scope="a""#,
+        "Bearer", #"Bearer error="invalid_token", scope="a""#, #"Digest error="insufficient_scope", scope="a""#,
         #"Bearer error="insufficient_scope""#, #"Bearer error="insufficient_scope", scope="a", scope="b""#,
         "Bearer error=insufficient_scope, scope=\"\(long)\"", "Bearer error=insufficient_scope, scope=\"a é\"",
         "Bearer error=insufficient_user_authentication, acr_values=\"\(long)\"",

@@ -1,6 +1,7 @@
 // Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
 
 import Foundation
+import Glibc
 import IdentityClient
 import IdentityTesting
 import OAuthWire
@@ -66,6 +67,37 @@ struct ResourceProcessTests {
         }
         #expect(tools.count { $0.hasOpenedBrowser } == 1)
         #expect(count(.registration) == 1 && count(.authorization) == 1 && count(.token) == 1)
+    }
+
+    /// The one that opened the page is killed: the others wait no longer, and take its registration.
+    @Test func aDeathLosesNoRegistration() async throws {
+        let first = try Tool(["call", url], variables)
+        _ = try await first.shownAddress()
+        let others = try (0..<3).map { _ in try Tool(["call", url], variables) }
+        _ = try await others[0].errorLine { $0.hasPrefix("Another sign-in for this client") }
+        #expect(first.interrupt(by: SIGKILL))
+        let address = try await others[0].poll("a page") { others.lazy.compactMap(\.openedAddress).first }
+        try await ScriptedBrowser(provider: nil).visit(try #require(URL(string: address)))
+        for tool in others {
+            let outcome = try await tool.outcome()
+            #expect(outcome.status == 0, "\(outcome.errors)")
+        }
+        #expect(count(.registration) == 1 && count(.token) == 1)
+    }
+
+    /// A token that is bound to a key is proven by 'call', and handed out by nothing.
+    @Test func keepsBoundTokensToItself() async throws {
+        setup.provider.settings.dpop = TestIdentityProvider.DPoP(isRequired: true, nonce: "n")
+        let (call, _) = try await signingIn("call", url)
+        #expect(call.status == 0, "\(call.errors)")
+        #expect(try await run("registration", "show", url).output.contains("dpop = required\n"))
+        let token = try await run("token", "--resource", url)
+        #expect(token.status == 1 && token.output.isEmpty && token.errors.contains("bound to a key"))
+        let header = try await run("token", "--resource", url, "--request", "GET \(url)", "--nonce", "n")
+        let fields = header.output.split(separator: "\n").map { $0.prefix { $0 != ":" } }
+        #expect(header.status == 0 && fields == ["Authorization", "DPoP"], "\(header.errors)")
+        let exec = try await run("exec", "--resource", url, "--env", "T", "--", "true")
+        #expect(exec.status != 0 && exec.errors.contains("bound to a key"), "\(exec)")
     }
 
     @Test func nothingIsKeptWithoutConsent() async throws {

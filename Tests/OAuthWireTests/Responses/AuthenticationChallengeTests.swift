@@ -121,7 +121,7 @@ import Testing
         let claims = "claims=\"\(Base64URL.encode(Array(Self.object.utf8)))\""
         for field in [
             "Bearer error=\"invalid_token\", \(claims)", "Bearer \(claims)",
-            "DPoP error=insufficient_claims, \(claims)",
+            "Digest error=insufficient_claims, \(claims)",
         ] {
             #expect(AuthenticationChallenge.parse([field]).compactMap(\.claims).isEmpty, "\(field)")
         }

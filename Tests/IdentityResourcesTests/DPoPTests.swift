@@ -1,0 +1,169 @@
+// Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
+
+import FoundationEssentials
+import HTTPTypes
+import IdentityClient
+import IdentityTestSupport
+import IdentityTesting
+import OAuthWire
+import Testing
+
+@testable import IdentityResources
+
+/// Tokens that are bound to a key of the sign-in.
+///
+/// - SeeAlso: RFC 9449
+@Suite(.timeLimit(.minutes(1)))
+struct DPoPTests {
+    private let cache = InMemoryTokenCache()
+
+    private func provider(
+        _ dpop: TestIdentityProvider.DPoP? = TestIdentityProvider.DPoP(isRequired: true)
+    ) throws -> TestIdentityProvider {
+        var settings = TestIdentityProvider.Settings(.openIDConnect)
+        settings.resource = TestIdentityProvider.Resource(scopes: ["read"])
+        settings.registersClients = true
+        settings.dpop = dpop
+        return try TestIdentityProvider(settings: settings)
+    }
+
+    private func application(
+        _ provider: TestIdentityProvider,
+        _ policy: DPoPPolicy = .required,
+        _ change: (inout ClientConfiguration) -> Void = { _ in }
+    ) throws -> PublicClientApplication {
+        let authority = try Authority.oauth2(issuer: provider.authority.url, resource: provider.resourceAddress)
+            .bindingTokens(policy)
+        var configuration = ClientConfiguration(clientID: "test-client", authority: authority, cache: cache)
+        let receiver = InMemoryRedirectReceiver()
+        configuration.transport = provider.transport
+        configuration.browser = ScriptedBrowser(provider: provider, signingInAs: .alice, receiver: receiver)
+        configuration.redirectReceiver = receiver
+        change(&configuration)
+        return try PublicClientApplication(configuration)
+    }
+
+    private func call(_ application: PublicClientApplication, _ account: Account, _ address: String) async throws -> Int
+    {
+        let client = AuthenticatedClient(application: application, account: account, scopes: ["read"])
+        return try await client.get(try #require(URL(string: address))).response.status.code
+    }
+
+    private static func claims(_ request: RecordedRequest) throws -> (header: JSONObject, claims: JSONObject) {
+        let proof = try #require(request.header("DPoP"))
+        let parts = try proof.split(separator: ".").map { try #require(Base64URL.decode(String($0))) }
+        return (try JSONObject(parsing: parts[0]), try JSONObject(parsing: parts[1]))
+    }
+
+    @Test func provesItsKeyWithEachRequest() async throws {
+        let provider = try provider()
+        let application = try application(provider)
+        let result = try await application.acquireToken(scopes: ["read"])
+        #expect(result.scheme == .dpop && result.tokenType == "DPoP" && result.authorizationHeader.isEmpty)
+        #expect(try await call(application, result.account, provider.resourceAddress) == 200)
+        var silent = SilentParameters(scopes: ["read"], account: result.account)
+        silent.forcesRefresh = true
+        let renewed = try await application.acquireTokenSilently(silent)
+        #expect(renewed.scheme == .dpop && renewed.accessToken != result.accessToken)
+        _ = try await application.signOut(result.account, parameters: SignOutParameters())
+        let proven = provider.requests.filter { [.token, .resource].contains($0.endpoint) }
+        let proofs = try proven.map(Self.claims)
+        #expect(proofs.count == 3 && Set(proofs.map { $0.claims.string("jti") }).count == 3)
+        #expect(Set(proofs.map { $0.header["jwk"]?.jsonText }).count == 1)
+        #expect(proofs.map { $0.claims.string("htm") } == ["POST", "GET", "POST"])
+        #expect(proofs[1].claims.string("htu") == provider.resourceAddress && proofs[1].claims["ath"] != nil)
+        #expect(proofs[0].claims["ath"] == nil && proofs.allSatisfy { $0.header.string("typ") == "dpop+jwt" })
+        let asked = try #require(provider.requests.first { $0.endpoint == .authorization })
+        #expect(asked["dpop_jkt"]?.utf8.count == 43)
+    }
+
+    @Test func keepsTheKeyForAllProcesses() async throws {
+        let provider = try provider()
+        let account = try await application(provider).acquireToken(scopes: ["read"]).account
+        let other = try application(provider)
+        var silent = SilentParameters(scopes: ["read"], account: account)
+        silent.forcesRefresh = true
+        #expect(try await other.acquireTokenSilently(silent).scheme == .dpop)
+        #expect(try await call(other, account, provider.resourceAddress) == 200)
+        #expect(try await other.acquireTokenSilently(scopes: ["read"], account: account).source == .cache)
+        // A program that asks for bearer tokens has accounts of its own.
+        #expect(try await application(provider, .off).allAccounts().isEmpty)
+        _ = try await expectError(.noTokensFound) {
+            try await self.application(provider, .off).acquireTokenSilently(scopes: ["read"], account: account)
+        }
+    }
+
+    @Test func answersTheDemandForANonceOnce() async throws {
+        let provider = try provider(TestIdentityProvider.DPoP(isRequired: true, nonce: "n-1"))
+        let application = try application(provider)
+        let account = try await application.acquireToken(scopes: ["read"]).account
+        #expect(provider.count(of: .token) == 2)
+        #expect(try await call(application, account, provider.resourceAddress) == 200)
+        #expect(provider.count(of: .resource) == 2)
+        provider.settings.dpop?.nonce = "n-2"
+        var silent = SilentParameters(scopes: ["read"], account: account)
+        silent.forcesRefresh = true
+        _ = try await application.acquireTokenSilently(silent)
+        let last = try #require(provider.requests.last { $0.endpoint == .token })
+        #expect(try Self.claims(last).claims.string("nonce") == "n-2" && provider.count(of: .token) == 4)
+        // The same nonce once more would change nothing.
+        provider.failNext(.token, with: .refusal("use_dpop_nonce"))
+        _ = try await expectError(.serverUnavailable) { try await application.acquireTokenSilently(silent) }
+        #expect(provider.count(of: .token) == 5)
+        #expect(try await application.acquireTokenSilently(silent).scheme == .dpop)
+    }
+
+    @Test func takesBearerTokensOnlyWhereThePolicyAllows() async throws {
+        let unable = try provider(nil)
+        let bearer = try await application(unable, .whenOffered).acquireToken(scopes: ["read"])
+        #expect(bearer.scheme == .bearer && unable.requests.allSatisfy { $0.header("DPoP") == nil })
+        let error = try await expectError(.unsupported) {
+            try await self.application(unable, .required).acquireToken(scopes: ["read"])
+        }
+        #expect(error.message.contains("DPoP"))
+        let able = try provider(TestIdentityProvider.DPoP())
+        let another = try application(able, .whenOffered) { $0.cache = InMemoryTokenCache() }
+        #expect(try await another.acquireToken(scopes: ["read"]).scheme == .dpop)
+        #expect(try await application(able, .off).acquireToken(scopes: ["read"]).scheme == .bearer)
+        #expect(throws: AuthenticationError.self) { try Authority.entra().bindingTokens(.required) }
+    }
+
+    @Test func finishesAPreparedSignInWithItsKey() async throws {
+        let provider = try provider()
+        let first = try application(provider)
+        let request = try await first.prepareAuthorization(InteractiveParameters(scopes: ["read"]))
+        let data = try request.serialized()
+        let browser = ScriptedBrowser(provider: provider, signingInAs: .alice)
+        browser.followsRedirects = false
+        try await browser.open(request.url)
+        let end = try await browser.redirectURL()
+        let second = try application(provider)
+        let restored = try await second.restoreAuthorization(data)
+        let result = try await second.completeAuthorization(restored, with: end)
+        #expect(result.scheme == .dpop)
+        #expect(try await call(second, result.account, provider.resourceAddress) == 200)
+    }
+
+    @Test func bindsWhatAResourceDemands() async throws {
+        let provider = try provider()
+        var signIn = ResourceSignIn(
+            provider.resourceAddress,
+            software: ClientSoftware(id: "com.example.notes", name: "Notes"),
+            cache: cache
+        )
+        let receiver = InMemoryRedirectReceiver()
+        let browser = ScriptedBrowser(provider: provider, signingInAs: .alice, receiver: receiver)
+        signIn.transport = provider.transport
+        signIn.interaction = .asking { _, _ in true }
+        signIn.configure = {
+            $0.browser = browser
+            $0.redirectReceiver = receiver
+        }
+        let address = try #require(URL(string: signIn.address))
+        #expect(try await signIn.client().get(address).response.status == .ok)
+        signIn.interaction = .never
+        provider.forgetRequests()
+        #expect(try await signIn.client().get(address).response.status == .ok)
+        #expect(provider.requests.map(\.endpoint) == [.resource])
+    }
+}
