@@ -51,6 +51,9 @@ extension Reading {
         if let metadata = try? ResourceMetadata(json) {
             precondition((1...16).contains(metadata.authorizationServers.count), "no server, or endless ones")
         }
+        if let client = try? ClientRegistrationResponse(json) {
+            precondition(!client.clientID.isEmpty && WireText.isVisibleASCII(client.clientID), "an unusable client")
+        }
         _ = try? InstanceDiscoveryResponse(json)
         _ = ProviderDocument(decoding: CacheRecord(bytes: bytes))
     }
@@ -74,7 +77,10 @@ extension Reading {
         for challenge in challenges where challenge.nonce != nil {
             precondition(challenge.scheme == "pop", "a nonce of another scheme")
         }
-        for nonce in challenges.map(\.nonce) + [AuthenticationChallenge.nextNonce(in: values)] {
+        var fields = HTTPFields()
+        for value in values { fields.append(HTTPField(name: .dpopNonce, value: value)) }
+        let announced = [AuthenticationChallenge.nextNonce(in: values), AuthenticationScheme.nonceField(in: fields)]
+        for nonce in challenges.map(\.nonce) + announced {
             guard let nonce else { continue }
             precondition((1...2048).contains(nonce.utf8.count), "an empty or endless nonce")
             precondition(nonce.utf8.allSatisfy { (0x21...0x7E).contains($0) }, "a nonce that breaks a header")
