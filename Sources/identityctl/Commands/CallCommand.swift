@@ -37,10 +37,10 @@ struct CallCommand: ToolCommand {
     var sharedOptions: SharedOptions { SharedOptions(provider, token, account, scheme) }
 
     func environment(above variables: Environment) throws -> Environment {
+        // An agent has the profiles: those of this machine are then not read.
+        if try variables.given("agent", nil) != nil { return variables }
         let usual = try provider.environment(above: variables)
-        guard try !isForKnownProvider(variables) else {
-            return try variables.given("agent", nil) == nil ? usual : variables
-        }
+        guard try !isForKnownProvider(variables) else { return usual }
         // A resource that is known is nearer than the profile that is usual.
         return try KnownResources(variables).profile(for: url).map(variables.above) ?? usual
     }
