@@ -179,7 +179,12 @@ struct LoginCommand: ToolCommand {
         let question = resource.flatMap { found in
             found.isConfigured ? nil : BrowserQuestion(for: found.resource, at: found.authority, of: "identityctl")
         }
-        if method == .browser { launcher.question = question }
+        // At a terminal without a browser, the person opens the address of the server's page.
+        let asksInBrowser =
+            method == .browser
+            && (!session.console.isTerminal
+                || InteractionEnvironment.current(browserCommand: command).browserProblem == nil)
+        if asksInBrowser { launcher.question = question }
         configuration.browser = ReportingBrowser(
             launcher: launcher,
             console: session.console,
@@ -223,7 +228,7 @@ struct LoginCommand: ToolCommand {
         }
         try await parameters.ask(for: wanted, application)
         if let question, let resource {
-            if method == .browser {
+            if asksInBrowser {
                 session.console.line("The browser asks first: \(question.sentences[1].printable)")
             } else {
                 try await ResourceSearch.ask(question, resource.authority, session.console)

@@ -56,6 +56,16 @@ def wait_for(port, server):
     raise AssertionError("the server did not start")
 
 
+def wait_for_person(log):
+    """The person closes the page after the program has ended."""
+    deadline = time.monotonic() + 20
+    while time.monotonic() < deadline:
+        if os.path.exists(log) and '"event": "exit"' in open(log, encoding="utf-8").read():
+            return
+        time.sleep(0.02)
+    raise AssertionError("the person is still at the page")
+
+
 def run(defects):
     """Returns what went wrong; nothing if all is as expected."""
     with tempfile.TemporaryDirectory() as home:
@@ -82,6 +92,8 @@ def run(defects):
             called = ours(
                 "call", address, "--data", INITIALIZE, "--header", "Accept: application/json, text/event-stream"
             )
+            if "Opening the browser" in called.stderr:
+                wait_for_person(home + "/person")
             codes = {REFUSED[defect] for defect in defects if defect in REFUSED}
             if "no_iss" in defects:
                 codes -= {REFUSED["drop_iss"]} if "drop_iss" in defects else set()
