@@ -74,7 +74,7 @@ extension ClientRegistration {
     ///   - clock: The clock that tells the current time.
     ///   - refused: A client id that the server refused (`.clientNotRegistered`), which is registered anew unless another
     ///     process has done so. `nil` unless given.
-    /// - Throws: `.clientNotRegistered` if the server registers nobody, or not this program: the message says which client to
+    /// - Throws: `.clientNotRegistered` if the server registers no program, or not this one: the message says which client to
     ///   register by hand; `.invalidArgument` if the software's ID, ports or document cannot be used; `.invalidResponse` and
     ///   its second levels if the answer is not believed; `.cacheBusy` if another process takes too long; the errors of the
     ///   cache; `.network`, `.serverUnavailable`; `CancellationError`.

@@ -24,7 +24,7 @@ public struct ResourceSignIn: Sendable {
     /// signIn.interaction = .never  // in a daemon
     /// ```
     public enum Interaction: Sendable {
-        /// Nobody: where a person is needed, the call throws `.interactionRequired`.
+        /// Never: where a person is needed, the call throws `.interactionRequired`.
         case never
         /// The person, on a page of the system's browser, which asks before the first sign-in at a server.
         case browser

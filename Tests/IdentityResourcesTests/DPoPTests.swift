@@ -93,6 +93,19 @@ struct DPoPTests {
         }
     }
 
+    /// As at every server but Microsoft's, also for a process that reads the record.
+    @Test func tellsScopesApartByCase() async throws {
+        let provider = try provider()
+        let account = try await application(provider).acquireToken(scopes: ["Read"]).account
+        let other = try application(provider)
+        #expect(try await other.acquireTokenSilently(scopes: ["Read"], account: account).source == .cache)
+        await #expect(throws: AuthenticationError.self) {
+            try await other.acquireTokenSilently(
+                SilentParameters(scopes: ["read"], account: account, usesCacheOnly: true)
+            )
+        }
+    }
+
     @Test func answersTheDemandForANonceOnce() async throws {
         let provider = try provider(TestIdentityProvider.DPoP(isRequired: true, nonce: "n-1"))
         let application = try application(provider)

@@ -48,7 +48,8 @@ extension Authority {
 
     /// Returns the rule by which the scopes in a partition's records compare.
     package static func scopeRule(forPartition partition: String) -> ScopeRule {
-        ScopeRule(ignoresCase: !["oidc|", "oauth2|", "oauth2-issuer|"].contains(where: partition.hasPrefix))
+        let kind = partition.hasPrefix("dpop|") ? String(partition.dropFirst(5)) : partition
+        return ScopeRule(ignoresCase: !["oidc|", "oauth2|", "oauth2-issuer|"].contains(where: kind.hasPrefix))
     }
 
     var scopeRule: ScopeRule { ScopeRule(ignoresCase: isMicrosoft) }

@@ -126,7 +126,7 @@ struct LoginCommand: ToolCommand {
     func signIn(in session: Session, for address: Given, isQuiet: Bool = false) async throws {
         let isKnown = session.environment.profile?.isOfResource == true
         if isKnown, try isQuiet || session.environment.isOn("if-needed", ifNeeded), try await isSignedIn(session) {
-            return try await signIn(in: session, for: nil, isQuiet: isQuiet)
+            return isQuiet ? () : try await signIn(in: session, for: nil)
         }
         let search = ResourceSearch(provider: provider, registration: registration, token: token, session: session)
         let found: ResourceSearch.Found

@@ -11,8 +11,8 @@ struct ProfileName: Hashable, Sendable, CustomStringConvertible {
 
     var description: String { text }
 
-    /// The name in place of that of a profile, for a resource without one.
-    static let ofResource = ProfileName(unchecked: "resource")
+    /// The name in place of that of a profile, for a resource without one. No profile can have it.
+    static let ofResource = ProfileName(unchecked: "resource of its own")
 
     private init(unchecked text: String) { self.text = text }
 

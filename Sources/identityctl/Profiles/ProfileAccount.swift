@@ -94,7 +94,10 @@ extension Session {
     /// - Returns: Whether there is a profile that takes one.
     @discardableResult
     func setAccountOfProfile(_ account: ProfileAccount) -> Bool {
-        guard let profile = environment.profile, !profile.namesAccount else { return false }
+        // A resource without a profile has no name of its own, and may not take that of a profile.
+        guard let profile = environment.profile, profile.name != .ofResource, !profile.namesAccount else {
+            return false
+        }
         do {
             try ProfileDirectory(environment).keep(account, of: profile)
             return true

@@ -53,7 +53,7 @@ struct KnownResources: Sendable {
         }
         var found: [String: Profile] = [:]
         for name in try FileManager.default.contentsOfDirectory(atPath: directory) where name.hasSuffix(".conf") {
-            // One that cannot be read is found by nobody, and written anew by the next sign-in.
+            // One that cannot be read is not found, and written anew by the next sign-in.
             guard let profile = try? profile(at: "\(directory)/\(name)") else { continue }
             found[profile.given("resource")?.text ?? ""] = profile
         }

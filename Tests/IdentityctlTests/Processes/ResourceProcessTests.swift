@@ -48,7 +48,7 @@ struct ResourceProcessTests {
         #expect(page.contains("Sign in for \(URL(string: url)?.host ?? ""):") && page.contains(url))
         #expect(page.contains("opens the sign-in page of \(setup.issuer)"))
         #expect(call.errors.contains("The browser asks first"))
-        // From now on the resource is known, also below its address, and nobody is asked.
+        // From now on the resource is known, also below its address, and no question is asked.
         setup.provider.forgetRequests()
         let again = try await run("call", url + "/tools")
         #expect(again.status == 0 && again.errors.isEmpty)
