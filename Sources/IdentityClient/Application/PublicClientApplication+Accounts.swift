@@ -257,7 +257,8 @@ extension Account {
             environment: environment,
             username: username,
             homeAccountID: homeAccountID,
-            tenantProfiles: tenantProfiles
+            tenantProfiles: tenantProfiles,
+            refreshTokenExpiresOn: refreshTokenExpiresOn
         )
     }
 }

@@ -1,5 +1,6 @@
 // Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
 
+public import FoundationEssentials
 import OAuthWire
 
 /// A person who is signed in, as one provider knows them.
@@ -51,19 +52,25 @@ public struct Account: Identifiable, Hashable, Sendable {
     /// The person's profile in each tenant (B2C: each policy) that the person signed in to.
     public let tenantProfiles: [TenantProfile]
 
+    /// The time at which the provider ends this sign-in, if it told one (`refresh_token_expires_in` and the like): a refresh may
+    /// move it. In a list of several clients' accounts, the last end. Comparisons of accounts ignore it.
+    public let refreshTokenExpiresOn: Date?
+
     /// Creates an account, for a program's tests.
     public init(
         id: ID,
         environment: String,
         username: String? = nil,
         homeAccountID: String? = nil,
-        tenantProfiles: [TenantProfile] = []
+        tenantProfiles: [TenantProfile] = [],
+        refreshTokenExpiresOn: Date? = nil
     ) {
         self.id = id
         self.environment = environment
         self.username = username
         self.homeAccountID = homeAccountID ?? id.rawValue
         self.tenantProfiles = tenantProfiles
+        self.refreshTokenExpiresOn = refreshTokenExpiresOn
     }
 
     /// The person's display name: from the home tenant's profile if it has a name, otherwise from any profile.
@@ -117,6 +124,15 @@ public struct TenantProfile: Hashable, Sendable {
 }
 
 extension Account {
+    /// Returns whether both accounts describe the same person alike. The end of the sign-in is ignored.
+    public static func == (first: Account, second: Account) -> Bool {
+        first.id == second.id && first.environment == second.environment && first.username == second.username
+            && first.homeAccountID == second.homeAccountID && first.tenantProfiles == second.tenantProfiles
+    }
+
+    /// Hashes the identifier.
+    public func hash(into hasher: inout Hasher) { hasher.combine(id) }
+
     /// The values that tell accounts apart. Several of Microsoft's clouds may have the same identifier.
     struct Key: Hashable, Sendable {
         let id: ID
@@ -134,12 +150,8 @@ extension TenantProfile {
             && first.isHomeTenant == second.isHomeTenant && first.name == second.name && first.policy == second.policy
     }
 
-    /// Hashes the values that identify the profile.
-    public func hash(into hasher: inout Hasher) {
-        hasher.combine(tenantID)
-        hasher.combine(localAccountID)
-        hasher.combine(policy)
-    }
+    /// Hashes the person's identifier.
+    public func hash(into hasher: inout Hasher) { hasher.combine(localAccountID) }
 }
 
 /// The account that a program works with, and the account that it worked with before.

@@ -20,10 +20,10 @@ package import Logging
 /// ```
 public struct AuthenticationError: Error, Sendable {
     /// The reason for the error, in two levels.
-    public let code: Code
+    public private(set) var code: Code
 
     /// The next step, in plain words. The text is not part of the API: never compare it.
-    public let message: String
+    public private(set) var message: String
 
     /// The server's own words, if it sent any.
     public let serverError: ServerError?
@@ -316,19 +316,9 @@ package struct RequestContext: Sendable {
 extension AuthenticationError {
     /// The same error with another code and message. All else stays.
     package func saying(_ code: Code, _ message: String) -> AuthenticationError {
-        AuthenticationError(
-            code,
-            message,
-            serverError: serverError,
-            claims: claims,
-            challenge: challenge,
-            matchingAccounts: matchingAccounts,
-            redirectedAuthority: redirectedAuthority,
-            retryAfter: retryAfter,
-            correlationID: correlationID,
-            underlyingError: underlyingError,
-            timestamp: timestamp
-        )
+        var result = self
+        (result.code, result.message) = (code, message)
+        return result
     }
 }
 

@@ -149,6 +149,7 @@ extension AccountCredentials {
                 "target": token.scopes.isEmpty ? nil : token.scopes.joined(separator: " "),
                 "declined_target": token.declinedScopes.isEmpty ? nil : token.declinedScopes.joined(separator: " "),
                 "last_modification_time": String(token.modifiedAt),
+                "expires_on": token.expiresOn.map(String.init),
                 "refusals": token.refusals.text,
             ]
         )
@@ -254,6 +255,7 @@ extension CachedRefreshToken {
         // Absent if no scope was declined, and in records of earlier versions.
         declinedScopes = (try? json.takeString("declined_target")).map(CachedAccessToken.split) ?? []
         modifiedAt = (try? json.takeTime("last_modification_time")) ?? 0  // absent in other libraries' entities
+        expiresOn = try? json.takeTime("expires_on")  // written where the server told it
         // Absent if the token was never refused, and in records of earlier versions.
         refusals = [RefreshRefusal](text: (try? json.takeString("refusals")) ?? "")
         unknown = json

@@ -1,5 +1,6 @@
 // Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
 
+import FoundationEssentials
 package import OAuthWire
 
 /// The credentials of one account, as one client sees them: a pure value, changed only by its own functions.
@@ -68,6 +69,8 @@ package struct CachedRefreshToken: Hashable, Sendable {
     /// The scopes that were requested when the person signed in, but not granted.
     package var declinedScopes: [String] = []
     package var modifiedAt: Int64
+    /// The time at which the provider ends the sign-in, if its last answer told one.
+    package var expiresOn: Int64?
     /// The provider's refusals of this token since the provider last accepted it, the latest at the end.
     package var refusals: [RefreshRefusal] = []
     package var unknown = JSONObject()
@@ -81,7 +84,8 @@ extension AccountCredentials {
             environment: environment,
             username: profiles.lazy.compactMap(\.username).first,
             homeAccountID: homeAccountID,
-            tenantProfiles: profiles.map(\.tenantProfile)
+            tenantProfiles: profiles.map(\.tenantProfile),
+            refreshTokenExpiresOn: refreshToken?.expiresOn.map { Date(timeIntervalSince1970: Double($0)) }
         )
     }
 }
@@ -94,15 +98,8 @@ extension CachedProfile {
             isHomeTenant: isHomeTenant,
             name: name,
             policy: policy,
-            idTokenClaims: idToken.flatMap(Self.claimsText)
+            idTokenClaims: idToken.flatMap(JSONWebToken.claimsText)
         )
-    }
-
-    /// Returns the payload of a compact JWT, as it stands in the token.
-    private static func claimsText(of idToken: String) -> String? {
-        let parts = idToken.split(separator: ".", omittingEmptySubsequences: false)
-        guard parts.count == 3, let bytes = Base64URL.decode(String(parts[1])) else { return nil }
-        return String(validating: bytes, as: UTF8.self)
     }
 }
 
@@ -126,8 +123,10 @@ extension AccountCredentials {
             if isSignIn { token.declinedScopes = grant.declinedScopes }
             token.familyID = grant.response.familyID ?? token.familyID
             token.modifiedAt = now
+            token.expiresOn = nil
             result.refreshToken = token
         }
+        if let seconds = grant.response.refreshTokenExpiresIn { result.refreshToken?.expiresOn = now + Int64(seconds) }
         if let secret = grant.response.deviceSecret { result.deviceSecret = secret }
         if let profile = grant.profile { result.merge(profile) }
         if let token = grant.accessToken(at: now) { result.insert(token) }
@@ -213,10 +212,6 @@ extension AccountCredentials {
         result.refreshToken?.modifiedAt = now
         result.refreshToken?.refusals = []
         return result
-    }
-
-    func checkMayBeRewritten() throws {
-        guard version <= Self.currentVersion else { throw Self.newerVersion }
     }
 
     static var newerVersion: AuthenticationError {

@@ -139,7 +139,8 @@ extension Account {
             environment: views[0].environment,
             username: views.lazy.compactMap(\.username).first,
             homeAccountID: views[0].homeAccountID,
-            tenantProfiles: profiles
+            tenantProfiles: profiles,
+            refreshTokenExpiresOn: views.lazy.compactMap(\.refreshTokenExpiresOn).max()
         )
     }
 }

@@ -12,6 +12,8 @@ extension TestIdentityProvider {
         public var accessTokenLifetime: Duration = .seconds(3600)
         /// The lifetime of refresh tokens. The default is 90 days.
         public var refreshTokenLifetime: Duration = .seconds(90 * 86_400)
+        /// Whether answers tell ``refreshTokenLifetime`` as `refresh_token_expires_in`. With the profile for B2C they always do.
+        public var tellsRefreshTokenLifetime = false
         /// The lifetime of ID tokens. The default is an hour.
         public var idTokenLifetime: Duration = .seconds(3600)
         /// The lifetime of an authorization code. The default is one minute.

@@ -23,7 +23,7 @@ struct TokenResponseBuilder: Sendable {
         if let refreshIn = settings.refreshIn { body["refresh_in"] = .integer(refreshIn.components.seconds) }
         if let token = issue.refreshToken {
             body["refresh_token"] = .string(token)
-            if state.profile.isB2C {
+            if state.profile.isB2C || settings.tellsRefreshTokenLifetime {
                 body["refresh_token_expires_in"] = .integer(settings.refreshTokenLifetime.components.seconds)
             }
         }

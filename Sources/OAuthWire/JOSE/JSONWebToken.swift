@@ -23,6 +23,13 @@ package struct JSONWebToken: Sendable {
         compact.utf8.count { $0 == UInt8(ascii: ".") } == 4
     }
 
+    /// The claims of a token in its compact form, as they stand in the token and unchecked; `nil` if they are no text.
+    package static func claimsText(ofCompact token: String) -> String? {
+        let parts = token.split(separator: ".", omittingEmptySubsequences: false)
+        guard parts.count == 3, let bytes = Base64URL.decode(parts[1]) else { return nil }
+        return String(validating: bytes, as: UTF8.self)
+    }
+
     /// The algorithm, if the library verifies it.
     package var signatureAlgorithm: SignatureAlgorithm? { SignatureAlgorithm(name: algorithm) }
 

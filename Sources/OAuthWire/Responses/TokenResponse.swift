@@ -13,6 +13,8 @@ package struct TokenResponse: Hashable, Sendable {
     package var refreshIn: Int?
     /// `ext_expires_in`: the seconds for which the token may be used while the server cannot issue another one.
     package var extendedExpiresIn: Int?
+    /// The seconds until the refresh token, or the authorization, ends; `nil` if the server did not say it.
+    package var refreshTokenExpiresIn: Int?
     /// The granted scopes; `nil` if the server did not send them, which means the requested scopes.
     package var scopes: [String]?
     package var refreshToken: String?
@@ -65,6 +67,7 @@ package struct TokenResponse: Hashable, Sendable {
         expiresIn = try Self.lifetime(json)
         refreshIn = Self.hint("refresh_in", json)
         extendedExpiresIn = Self.hint("ext_expires_in", json)
+        refreshTokenExpiresIn = Self.signInLifetimes.compactMap { Self.hint($0, json) }.min()
         scopes = try Self.scopes(json)
         refreshToken = try json.optionalString("refresh_token")
         guard refreshToken == nil || Self.secret(json) != nil else { throw WireError.malformed("refresh_token") }
@@ -108,6 +111,13 @@ package struct TokenResponse: Hashable, Sendable {
         }
         return try json.optionalDuration("expires_in")
     }
+
+    /// The draft's members for an unused refresh token and for the authorization, and those in use at GitHub, Google and
+    /// Microsoft, and at Keycloak. The first to end counts.
+    /// - SeeAlso: draft-ietf-oauth-refresh-token-expiration
+    private static let signInLifetimes = [
+        "refresh_token_timeout", "authorization_expires_in", "refresh_token_expires_in", "refresh_expires_in",
+    ]
 
     /// A hint for an early renewal or for outages: a wrong one does not cost the tokens.
     private static func hint(_ name: String, _ json: JSONObject) -> Int? {

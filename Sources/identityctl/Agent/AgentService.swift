@@ -180,7 +180,7 @@ final class AgentService: Sendable {
                 guard request.wantsIDToken else { return (result, IDToken?.none) }
                 return try await application.renewingIDToken(of: result, parameters)
             }
-            if isUsual { signIns.done(for: profile.name) }
+            if isUsual { signIns.done(for: profile, having: result, in: application) }
             try policy.check(result, audience: request.audience, profile: name)
             let question = AgentQuestion(
                 offer: AgentOffer(
@@ -338,7 +338,7 @@ extension AgentService {
                     let validity = Self.validity(of: result, in: wanted.application)
                     state.withLock { $0.wanted[key]?.parameters.minimumValidity = validity }
                 }
-                if let profile = wanted.profile { signIns.done(for: profile.name) }
+                if let profile = wanted.profile { signIns.done(for: profile, having: result, in: wanted.application) }
             } catch let error as AuthenticationError where .interactionRequired ~= error.code {
                 if let profile = wanted.profile { signIns.needed(for: profile) }
             } catch {

@@ -6,16 +6,32 @@ import Logging
 import Synchronization
 import SystemSupport
 
-/// Tells the person that a profile needs a sign-in: once, until a token was had again. Its button signs in.
+/// Tells the person that a profile needs a sign-in, or will soon: once, until a token was had again. Its button signs in.
 final class AgentSignIns: Sendable {
     private struct Reminder {
         let number: Int
         let task: Task<Void, Never>
     }
 
+    private enum Need: Hashable {
+        case now, soon
+    }
+
+    private struct Key: Hashable {
+        let profile: String
+        let need: Need
+    }
+
+    /// An end that the provider told, and how far it was when it was told first.
+    private struct ForetoldEnd {
+        let end: Date
+        let span: TimeInterval
+    }
+
     private struct State {
         var last = 0
-        var reminders: [String: Reminder] = [:]
+        var reminders: [Key: Reminder] = [:]
+        var ends: [String: ForetoldEnd] = [:]
     }
 
     private let show: ShowNotice
@@ -33,30 +49,67 @@ final class AgentSignIns: Sendable {
 
     /// Reminds the person of a profile, unless that was done.
     func needed(for profile: AgentProfile) {
-        state.withLock { state in
-            guard state.reminders[profile.name] == nil else { return }
-            state.last += 1
-            let number = state.last
-            let task = Task { [self] in await remind(profile, number) }
-            state.reminders[profile.name] = Reminder(number: number, task: task)
-        }
+        let name = profile.name.printable
+        remind(
+            Key(profile: profile.name, need: .now),
+            profile,
+            "A program asks for a token of the profile '\(name)'. There is none until you sign in."
+        )
     }
 
     /// Takes the reminder back, since there is a token.
-    func done(for profile: String) {
-        state.withLock { $0.reminders.removeValue(forKey: profile) }?.task.cancel()
+    func done(for profile: AgentProfile, having result: AuthenticationResult, in application: PublicClientApplication) {
+        done(for: profile, until: result.account.refreshTokenExpiresOn, at: application.configuration.clock.now)
+    }
+
+    /// Takes the reminder back, since there is a token, and reminds the person if the provider ends the sign-in within three
+    /// days.
+    ///
+    /// An end that each refresh moves, as that of an idle session, is no reason: at least three quarters of the time that was
+    /// left at first have to be over.
+    func done(for profile: AgentProfile, until end: Date? = nil, at now: Date = .now) {
+        takeBack(Key(profile: profile.name, need: .now))
+        let soon = Key(profile: profile.name, need: .soon)
+        guard let end else { return takeBack(soon) }
+        let left = end.timeIntervalSince(now)
+        let known = state.withLock { state in
+            if let known = state.ends[profile.name], abs(known.end.timeIntervalSince(end)) < 60 { return known }
+            let known = ForetoldEnd(end: end, span: left)
+            state.ends[profile.name] = known
+            return known
+        }
+        guard left <= min(3 * 86_400, known.span / 4) else { return takeBack(soon) }
+        remind(
+            soon,
+            profile,
+            "The sign-in of the profile '\(profile.name.printable)' ends on \(end.utcText). Sign in again before then."
+        )
+    }
+
+    private func takeBack(_ key: Key) {
+        state.withLock { $0.reminders.removeValue(forKey: key) }?.task.cancel()
+    }
+
+    private func remind(_ key: Key, _ profile: AgentProfile, _ text: String) {
+        state.withLock { state in
+            guard state.reminders[key] == nil else { return }
+            state.last += 1
+            let number = state.last
+            let task = Task { [self] in await remind(key, profile, text, number) }
+            state.reminders[key] = Reminder(number: number, task: task)
+        }
     }
 
     /// Takes all reminders back. A sign-in that has begun goes on.
     func end() {
-        for profile in state.withLock({ Array($0.reminders.keys) }) { done(for: profile) }
+        for key in state.withLock({ Array($0.reminders.keys) }) { takeBack(key) }
     }
 
-    private func remind(_ profile: AgentProfile, _ number: Int) async {
+    private func remind(_ key: Key, _ profile: AgentProfile, _ text: String, _ number: Int) async {
         let name = profile.name.printable
         let notice = Notice(
             title: "Sign in for '\(name)'",
-            text: "A program asks for a token of the profile '\(name)'. There is none until you sign in.",
+            text: text,
             buttons: [Notice.Button(key: "sign-in", label: "Sign in")]
         )
         do {
@@ -77,7 +130,7 @@ final class AgentSignIns: Sendable {
             logger.debug("No reminder of a sign-in", metadata: ["profile": "\(name)", "reason": "\(error)"])
         }
         state.withLock { state in
-            if state.reminders[profile.name]?.number == number { state.reminders[profile.name] = nil }
+            if state.reminders[key]?.number == number { state.reminders[key] = nil }
         }
     }
 }

@@ -9,6 +9,8 @@ struct AccountsCommand: ToolCommand {
         commandName: "accounts",
         abstract: "Lists the signed-in accounts: username, id, provider.",
         discussion: """
+            Where the provider told when it ends a sign-in, the line has that time, too. A refresh may move it.
+
             If several accounts are signed in and --account names none, 'token' and 'call' use the default account: the \
             account that signed in last, or that was chosen since with --default.
 

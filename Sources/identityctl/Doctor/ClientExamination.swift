@@ -135,7 +135,8 @@ struct ProfilesExamination {
             let login = SharedOptions().adding("--profile", name.text).command("login")
             do {
                 let account = try await client.account()
-                let found = "\(account.shortLabel)\(place)"
+                let end = account.refreshTokenExpiresOn.map { ", signed in until \($0.utcText) at the latest" } ?? ""
+                let found = "\(account.shortLabel)\(place)\(end)"
                 let missing = try await client.missingClaims(of: account, login: login)
                 return (missing.map { .unknown(check, "\(found); \($0)") } ?? .ok(check, found), needsKeyring)
             } catch AuthenticationError.interactionRequired {

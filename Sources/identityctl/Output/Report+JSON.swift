@@ -134,12 +134,14 @@ enum JSONReport {
     private static func account(_ account: Account, profile: TenantProfile?) -> JSONObject {
         let home = account.tenantProfiles.first(where: \.isHomeTenant) ?? account.tenantProfiles.first
         let tenantID = (profile ?? home).flatMap { $0.isOfATenant(account) ? $0.tenantID : nil }
-        return JSONObject([
+        var object = JSONObject([
             ("id", .string(account.id.rawValue)),
             ("username", text(account.username)),
             ("environment", .string(account.environment)),
             ("tenantID", text(tenantID.flatMap { $0.isEmpty ? nil : $0 })),
         ])
+        object["refreshTokenExpiresOn"] = account.refreshTokenExpiresOn.map { .string($0.utcText) }
+        return object
     }
 
     private static func challenge(_ challenge: ResourceChallenge) -> JSONObject {

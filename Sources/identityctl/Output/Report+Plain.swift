@@ -5,12 +5,15 @@ import OAuthWire
 
 /// The results and errors as text for people.
 enum PlainReport {
-    /// Returns one line for each account: the username or else the name, the ID, the environment, and `default` for the default account.
-    /// Tabs separate them, or columns for a person.
+    /// Returns one line for each account: the username or else the name, the ID, the environment, `default` for the default
+    /// account, and the end of the sign-in if the provider told it. Tabs separate them, or columns for a person.
     static func accounts(_ accounts: [Account], default chosen: Account? = nil, inColumns: Bool) -> String {
-        let rows = accounts.map {
-            [($0.username ?? $0.displayName ?? "-").printable, $0.id.rawValue.printable, $0.environment.printable]
-                + ($0.id == chosen?.id ? ["default"] : [])
+        let rows = accounts.map { account in
+            let end = account.refreshTokenExpiresOn.map { "until \($0.utcText)" }
+            let mark = account.id == chosen?.id ? "default" : end.map { _ in "" }  // the end is always the fifth
+            let name = (account.username ?? account.displayName ?? "-").printable
+            let row = [name, account.id.rawValue.printable, account.environment.printable]
+            return row + [mark, end].compactMap(\.self)
         }
         let widths = (0..<2).map { column in rows.map { $0[column].count }.max() ?? 0 }
         return rows.map { row in
@@ -18,7 +21,7 @@ enum PlainReport {
             let padded = zip(row, widths).map { text, width in
                 text + String(repeating: " ", count: width - text.count)
             }
-            return (padded + row[2...]).joined(separator: "  ") + "\n"
+            return (padded + row[2...].filter { !$0.isEmpty }).joined(separator: "  ") + "\n"
         }.joined()
     }
 

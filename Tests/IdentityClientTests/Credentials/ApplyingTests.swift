@@ -1,5 +1,6 @@
 // Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
 
+import FoundationEssentials
 import OAuthWire
 import Testing
 
@@ -29,6 +30,19 @@ import Testing
         #expect(after.scopes == ["read", "write"])
         #expect(after.unknown == before.refreshToken?.unknown)
         #expect(before.applying(grant, at: Self.now, isSignIn: true).refreshToken?.scopes == ["read"])
+    }
+
+    @Test func keepsTheEndOfTheSignInThatTheLastAnswerTold() throws {
+        func after(_ before: AccountCredentials, _ members: String) throws -> AccountCredentials {
+            let answer = #"{"access_token":"a","token_type":"Bearer"\#(members)}"#
+            return before.applying(try Fixture.grant(answer), at: Self.now)
+        }
+        let told = try after(Fixture.credentials(), #","refresh_token":"r","refresh_token_expires_in":60"#)
+        #expect(told.account.refreshTokenExpiresOn?.timeIntervalSince1970 == Double(Self.now + 60))
+        #expect(try after(told, "").refreshToken?.expiresOn == Self.now + 60)
+        #expect(try after(told, #","authorization_expires_in":30"#).refreshToken?.expiresOn == Self.now + 30)
+        // The end of the token before says nothing about another one.
+        #expect(try after(told, #","refresh_token":"s""#).account.refreshTokenExpiresOn == nil)
     }
 
     @Test func keepsWhatTheAnswerDoesNotReplace() throws {

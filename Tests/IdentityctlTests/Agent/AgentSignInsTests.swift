@@ -1,6 +1,7 @@
 // Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
 
 import ArgumentParser
+import FoundationEssentials
 import IdentityClient
 import Logging
 import Synchronization
@@ -67,7 +68,7 @@ import Testing
         signIns.needed(for: try profile("work"))
         signIns.needed(for: try profile("home"))
         #expect(await shown.next()?.title == "Sign in for 'home'")
-        signIns.done(for: "work")
+        signIns.done(for: try profile("work"))
         signIns.needed(for: try profile("work"))
         #expect(await shown.next()?.title == "Sign in for 'work'")
         signIns.end()
@@ -87,6 +88,34 @@ import Testing
         for name in ["work", "else"] { signIns.needed(for: try profile(name)) }
         #expect(await shown.next()?.title == "Sign in for 'else'")
         #expect(desktop.signIns.withLock { $0 } == 0)
+        signIns.end()
+    }
+
+    /// An end that each refresh moves is no reason. One that stays is told three days before, and not again once closed.
+    @Test(.timeLimit(.minutes(1))) func tellsTheEndOfASignInBeforeItComes() async throws {
+        let closed = Promise<String?>()
+        let desktop = Desktop([closed])
+        let signIns = desktop.signIns()
+        var shown = desktop.shown.makeAsyncIterator()
+        let (work, idle) = (try profile("work"), try profile("idle"))
+        let begin = Date(timeIntervalSince1970: 1_764_000_000)
+        let end = begin.addingTimeInterval(30 * 86_400)
+        for hour in 0..<(30 * 24 - 72) {
+            let now = begin.addingTimeInterval(Double(hour) * 3600)
+            signIns.done(for: work, until: end, at: now)
+            signIns.done(for: idle, until: now.addingTimeInterval(1800), at: now)
+        }
+        signIns.done(for: work, until: end, at: end.addingTimeInterval(-3 * 86_400))
+        let notice = await shown.next()
+        #expect(notice?.title == "Sign in for 'work'" && notice?.text.contains("ends on 2025-12-24T16:00:00Z") == true)
+        closed.finish(.success(nil))
+        signIns.done(for: work, until: end, at: end.addingTimeInterval(-86_400))
+        signIns.needed(for: idle)
+        #expect(await shown.next()?.text.hasPrefix("A program asks for a token of the profile 'idle'.") == true)
+        // After the sign-in.
+        signIns.done(for: work, until: end.addingTimeInterval(30 * 86_400), at: end.addingTimeInterval(-86_400))
+        signIns.done(for: work, until: end.addingTimeInterval(30 * 86_400), at: end.addingTimeInterval(29 * 86_400))
+        #expect(await shown.next()?.text.contains("ends on 2026-01-23") == true)
         signIns.end()
     }
 
@@ -121,7 +150,7 @@ import Testing
         )
         signIns.needed(for: try profile("work"))
         try await shown.value()
-        signIns.done(for: "work")
+        signIns.done(for: try profile("work"))
         try await taken.value()
     }
 }

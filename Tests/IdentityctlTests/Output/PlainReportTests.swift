@@ -25,6 +25,18 @@ import Testing
         #expect(text.hasSuffix("@example.test\t1\te.test\n-\t22\te.test\tdefault\n"))
     }
 
+    @Test func tellsTheEndOfASignIn() {
+        let end = Date(timeIntervalSince1970: 1_800_000_000)
+        let account = Account(id: Account.ID(rawValue: "1"), environment: "e.test", refreshTokenExpiresOn: end)
+        #expect(PlainReport.accounts([account], inColumns: false) == "-\t1\te.test\t\tuntil 2027-01-15T08:00:00Z\n")
+        #expect(
+            PlainReport.accounts([account], default: account, inColumns: true)
+                == "-  1  e.test  default  until 2027-01-15T08:00:00Z\n"
+        )
+        #expect(PlainReport.accounts([account], inColumns: true) == "-  1  e.test  until 2027-01-15T08:00:00Z\n")
+        #expect(JSONReport.accounts([account])[0].string("refreshTokenExpiresOn") == "2027-01-15T08:00:00Z")
+    }
+
     @Test func alignsAccountsForPeople() {
         #expect(
             PlainReport.accounts(Self.accounts, inColumns: true) == """

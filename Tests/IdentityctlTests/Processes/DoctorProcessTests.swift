@@ -159,6 +159,19 @@ import Testing
         #expect(row("profile other", try await doctor(["--profile", "work"], person.variables)) == nil)
     }
 
+    @Test(.timeLimit(.minutes(1))) func tellsTheEndOfASignIn() async throws {
+        let person = try await Person()
+        person.setup.provider.settings.tellsRefreshTokenLifetime = true
+        _ = try await person.login()
+        let accounts = try await person.run(["accounts", "--json", "--profile", "work"])
+        let end = try #require(accounts.output.firstMatch(of: /"refreshTokenExpiresOn":"([^"]+)"/)?.1)
+        let text = try await person.run(["accounts", "--profile", "work"])
+        #expect(text.output.hasSuffix("\tuntil \(end)\n"), "\(text.output)")
+        let found = try await doctor(["--without-browser"], person.variables)
+        let words = "alice@example.test, tokens in 'file', signed in until \(end) at the latest"
+        #expect(row("profile work", found)?.string("found") == words)
+    }
+
     @Test(.timeLimit(.minutes(1))) func saysWhereTheTokensOfAClientRest() async throws {
         let setup = try ToolSetup()
         var variables = ["XDG_STATE_HOME": setup.directory.path, "DBUS_SESSION_BUS_ADDRESS": "disabled:"]

@@ -41,6 +41,22 @@ import Testing
         #expect(response.refreshToken == nil)
     }
 
+    /// draft-ietf-oauth-refresh-token-expiration; GitHub, Google, Microsoft; Keycloak, whose offline tokens end after 0 s.
+    @Test(
+        arguments: [
+            (#""refresh_token_timeout":600"#, 600), (#""authorization_expires_in":"900""#, 900),
+            (#""refresh_token_timeout":600,"authorization_expires_in":300"#, 300),
+            (#""refresh_token_expires_in":15811200"#, 15_811_200), (#""refresh_expires_in":1800"#, 1800),
+            (#""refresh_expires_in":0"#, nil), (#""refresh_token_expires_in":-1"#, nil),
+            (#""refresh_token_expires_in":"soon","refresh_token_timeout":9"#, 9),
+            (#""refresh_token_expires_in":99999999999999999999"#, 315_360_000), (#""x":1"#, nil),
+        ] as [(String, Int?)]
+    )
+    func readsTheEndOfTheSignIn(members: String, expected: Int?) throws {
+        let response = try TokenResponse(json(#"{"access_token":"a","token_type":"Bearer",\#(members)}"#))
+        #expect(response.refreshTokenExpiresIn == expected)
+    }
+
     @Test(
         arguments: [
             (#"{"access_token":"a","token_type":"b","scope":["x","y"]}"#, ["x", "y"]),
