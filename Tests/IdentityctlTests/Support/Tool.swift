@@ -186,6 +186,9 @@ final class Tool: Sendable {
     /// The page that the browser was asked with first.
     var question: String? { browser.question }
 
+    /// Whether it is no longer running.
+    var hasEnded: Bool { process.withLock { !$0.isRunning } }
+
     /// The standard output so far.
     var text: String { output.text }
 
