@@ -27,6 +27,7 @@ let package = Package(
             name: "PeerRounds",
             dependencies: [
                 "BenchmarkSetup",
+                .product(name: "HTTPTypes", package: "swift-http-types"),
                 .product(name: "IdentityClient", package: "swift-identity-client"),
                 .product(name: "IdentityTesting", package: "swift-identity-client"),
             ],

@@ -58,6 +58,23 @@ package struct BenchmarkSetup: Sendable {
         return try PublicClientApplication(configuration)
     }
 
+    /// Returns a program with a sign-in for an API by its address, and the token, which is bound to a key if `isBound`.
+    package static func resource(isBound: Bool) async throws -> (PublicClientApplication, AuthenticationResult) {
+        var settings = TestIdentityProvider.Settings(.openIDConnect)
+        settings.resource = TestIdentityProvider.Resource(scopes: scopes.map(\.rawValue))
+        if isBound { settings.dpop = TestIdentityProvider.DPoP(isRequired: true) }
+        let provider = try TestIdentityProvider(settings: settings)
+        let receiver = InMemoryRedirectReceiver()
+        var configuration = configuration(InMemoryTokenCache(), provider)
+        configuration.authority = try .oauth2(issuer: "\(provider.authority)", resource: provider.resourceAddress)
+        if isBound { configuration.authority = try configuration.authority.bindingTokens(.required) }
+        configuration.transport = provider.transport
+        configuration.redirectReceiver = receiver
+        configuration.browser = ScriptedBrowser(provider: provider, receiver: receiver)
+        let app = try PublicClientApplication(configuration)
+        return (app, try await app.acquireTokenInteractively(scopes: scopes))
+    }
+
     /// A clock by which the tokens have expired.
     package var later: any WallClock { ManualClock(now: Date.now.addingTimeInterval(7200)) }
 

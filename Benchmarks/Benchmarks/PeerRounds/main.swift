@@ -2,6 +2,7 @@
 
 import BenchmarkSetup
 import Glibc
+import HTTPTypes
 import IdentityClient
 import IdentityTesting
 
@@ -46,6 +47,17 @@ var removed = 0
         let app = try await app(name, accounts: 1, inFile: true)
         let hit = SilentParameters(scopes: BenchmarkSetup.scopes, account: entra.account(0))
         return { _ = try await app.acquireTokenSilently(hit) }
+    case "hit-resource":
+        let (app, result) = try await BenchmarkSetup.resource(isBound: false)
+        let hit = SilentParameters(scopes: BenchmarkSetup.scopes, account: result.account)
+        return { _ = try await app.acquireTokenSilently(hit) }
+    case "proof":
+        let (_, result) = try await BenchmarkSetup.resource(isBound: true)
+        let request = HTTPRequest(method: .get, scheme: "https", authority: "api.example.com", path: "/mcp")
+        return {
+            var request = request
+            try result.authorize(&request)
+        }
     case "refresh-1", "refresh-1000":
         let app = try await app(name, accounts: name == "refresh-1" ? 1 : 1_000, inFile: true)
         return { _ = try await app.acquireTokenSilently(BenchmarkSetup.forced(account)) }

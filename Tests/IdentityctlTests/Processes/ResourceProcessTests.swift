@@ -85,6 +85,39 @@ struct ResourceProcessTests {
         #expect(count(.registration) == 1 && count(.token) == 1)
     }
 
+    /// A resource without a profile has no name, under which an account could be kept as that of a profile.
+    @Test func keepsNoAccountAsThatOfAProfile() async throws {
+        let added = try await run("profile", "add", "resource", "--resource", url + "/other")
+        #expect(added.status == 0, "\(added)")
+        #expect(try await signingIn("login", "--resource", url).0.status == 0)
+        let chosen = try await run("accounts", "--resource", url, "--json")
+        let id = try #require(chosen.output.firstMatch(of: /"id":"([^"]+)"/)?.1)
+        let again = try await run("accounts", "--resource", url, "--default", String(id))
+        #expect(again.status == 0 && !again.errors.contains("The profile"), "\(again)")
+        let files = FileManager.default.enumerator(atPath: setup.directory.path)?.compactMap { $0 as? String } ?? []
+        #expect(files.contains { $0.hasSuffix("profiles/resource.conf") })
+        #expect(!files.contains { $0.contains("profile-accounts/") }, "\(files)")
+    }
+
+    /// The client of the agent names the profile alone, and reaches the API without a sign-in of its own.
+    @Test func anAgentGivesTokensOfAProfileWithAResource() async throws {
+        let cache = "file:\(setup.directory.path)/cache"
+        let added = try await run("profile", "add", "api", "--resource", url, "--scope", "read", "--cache", cache)
+        #expect(added.status == 0, "\(added)")
+        #expect(try await signingIn("login", "--profile", "api").0.status == 0)
+        let socket = "\(setup.directory.path)/agent.sock"
+        let agent = try Tool(["agent", "--socket", socket], variables)
+        _ = try await agent.errorLine { $0.hasPrefix("The agent listens.") }
+        let client = ["IDENTITYCTL_AGENT": socket, "IDENTITYCTL_PROFILE": "api"]
+        let token = try await Tool.run(["token"], client)
+        #expect(token.status == 0 && setup.provider.accepts(accessToken: String(token.output.dropLast())), "\(token)")
+        let call = try await Tool.run(["call", url], client)
+        #expect(call.status == 0 && call.output.contains("subject-alice"), "\(call)")
+        #expect(count(.registration) == 1 && count(.token) == 1)
+        agent.interrupt()
+        #expect(try await agent.outcome().status == 0)
+    }
+
     /// A token that is bound to a key is proven by 'call', and handed out by nothing.
     @Test func keepsBoundTokensToItself() async throws {
         setup.provider.settings.dpop = TestIdentityProvider.DPoP(isRequired: true, nonce: "n")
