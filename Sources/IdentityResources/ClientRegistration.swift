@@ -46,6 +46,7 @@ public struct ClientRegistration: Hashable, Sendable {
         configuration.clientSecret = clientSecret
         configuration.clientSecretPlace = secretPlace
         configuration.redirectURI = redirectURI
+        configuration.redirectReceiver = WaitingRedirectReceiver()
         configuration.cacheGroup = group
         return configuration
     }

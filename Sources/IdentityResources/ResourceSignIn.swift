@@ -255,6 +255,7 @@ extension ResourceSignIn {
     private func application(_ configuration: ClientConfiguration) throws -> PublicClientApplication {
         var configuration = configuration
         configuration.transport = transport
+        configuration.redirectReceiver = WaitingRedirectReceiver()
         configure?(&configuration)
         return try PublicClientApplication(configuration)
     }

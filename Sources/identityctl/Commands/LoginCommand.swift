@@ -413,7 +413,7 @@ extension LoginCommand {
         _ session: Session
     ) -> any RedirectReceiver {
         guard let scheme = redirectURI.customScheme else {
-            return LoopbackRedirectReceiver(applicationName: "identityctl")
+            return WaitingRedirectReceiver(LoopbackRedirectReceiver(applicationName: "identityctl"))
         }
         // Without a home directory, nothing is registered.
         let directories = try? SchemeRegistration.Directories(session.environment)
