@@ -29,7 +29,7 @@ struct ConfigFile: Hashable, Sendable {
             return try PlainFile.write(content, to: path, mode: mode) { _ in try checkIsUnchanged() }
         }
         try checkIsUnchanged()
-        guard unsafe unlink(path) == 0 else {
+        guard PlainFile.remove(path) else {
             throw SystemFailure("\(path.printable) cannot be removed", number: errno)
         }
     }

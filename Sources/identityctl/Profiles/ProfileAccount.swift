@@ -70,7 +70,7 @@ extension ProfileDirectory {
 
     /// Forgets the account of a profile that is removed, or made anew.
     func forgetAccount(of name: ProfileName) {
-        if let path = accountPath(of: name) { unsafe unlink(path) }
+        if let path = accountPath(of: name) { _ = PlainFile.remove(path) }
     }
 }
 

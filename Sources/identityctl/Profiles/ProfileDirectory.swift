@@ -233,7 +233,7 @@ struct ProfileDirectory: Sendable {
     /// - Parameter name: The new default profile, or `nil` for none.
     func setDefault(_ name: ProfileName?) throws {
         guard let name else {
-            guard unsafe unlink(defaultPath) == 0 || errno == ENOENT else {
+            guard PlainFile.remove(defaultPath) || errno == ENOENT else {
                 throw SystemFailure("\(defaultPath) cannot be removed", number: errno)
             }
             return
@@ -245,7 +245,7 @@ struct ProfileDirectory: Sendable {
     /// - Throws: `UsageError` if there is no such profile.
     func remove(_ name: ProfileName) throws {
         let path = path(of: name)
-        guard unsafe unlink(path) == 0 else {
+        guard PlainFile.remove(path) else {
             if errno == ENOENT {
                 let isShared = SystemCall.exists(sharedPath(of: name))
                 throw UsageError(

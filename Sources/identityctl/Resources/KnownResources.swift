@@ -79,7 +79,7 @@ struct KnownResources: Sendable {
         for name in try FileManager.default.contentsOfDirectory(atPath: directory) where name.hasSuffix(".conf") {
             let path = "\(directory)/\(name)"
             guard let other = try? self.profile(at: path), other.given("resource")?.text == identifier else { continue }
-            guard unsafe unlink(path) == 0 || errno == ENOENT else {
+            guard PlainFile.remove(path) || errno == ENOENT else {
                 throw SystemFailure("\(path) cannot be removed", number: errno)
             }
         }

@@ -17,7 +17,7 @@ extension PlainFile {
     }
 
     /// Writes a file beside its place, and moves it there when it is on the disk: a reader finds the old content or the new,
-    /// never a part. Missing directories are made, for this user alone.
+    /// never a part. Missing directories are made, for this user alone. A power loss afterwards takes nothing of it back.
     ///
     /// - Parameters:
     ///   - mode: The file's mode in its place. Before that, only this user can read it.
@@ -55,7 +55,25 @@ extension PlainFile {
         guard fchmod(descriptor, mode) == 0, fsync(descriptor) == 0 || errno == EINVAL else { throw failure(path) }
         try ready(descriptor)
         if place == .free { try claim(path, for: beside) }
-        guard unsafe rename(beside, target) == 0 else { throw failure(path) }
+        guard unsafe rename(beside, target) == 0, synchronize(directory) else { throw failure(path) }
+    }
+
+    /// Removes the file at `path`, so that a power loss does not bring it back.
+    ///
+    /// - Returns: Whether it was removed; if not, `errno` says why.
+    static func remove(_ path: String) -> Bool {
+        unsafe unlink(path) == 0 && synchronize(directory(of: path))
+    }
+
+    /// Waits until the names in a directory are on the disk.
+    ///
+    /// - Returns: Whether the disk took them. That this user may not read the directory, or that its file system cannot sync it,
+    ///   is no failure.
+    private static func synchronize(_ directory: String) -> Bool {
+        let descriptor = unsafe open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+        guard descriptor >= 0 else { return true }
+        defer { close(descriptor) }
+        return fsync(descriptor) == 0 || errno == EINVAL
     }
 
     /// Throws where a file of root's would be in the way of the caller of `sudo`.
@@ -114,9 +132,9 @@ extension PlainFile {
     }
 
     private static func makeDirectory(_ path: String) -> Bool {
-        if unsafe mkdir(path, 0o700) == 0 || errno == EEXIST { return true }
-        guard errno == ENOENT, makeDirectory(directory(of: path)) else { return false }
-        return unsafe mkdir(path, 0o700) == 0
+        var isMade = unsafe mkdir(path, 0o700) == 0
+        if !isMade, errno == ENOENT, makeDirectory(directory(of: path)) { isMade = unsafe mkdir(path, 0o700) == 0 }
+        return isMade ? synchronize(directory(of: path)) : errno == EEXIST
     }
 
     /// Gives a file the name `path` as well, or makes an empty file there where the file system has no links.
