@@ -1,0 +1,110 @@
+# Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
+"""A small authorization server whose tokens say which refresh they came from.
+
+The refresh token RT.n is redeemed once, for AT.n+1 and RT.n+1; a second use ends the sign-in, as with providers that take it
+for theft. After `forgives` is set, every refresh token is taken, and the access token PROBE.n says which one was sent: so the
+program itself tells what it found on the disk.
+"""
+import json
+import threading
+import urllib.parse
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+
+
+class Provider:
+    def __init__(self, lifetime=3600):
+        self.forgives, self.lifetime, self.next, self.ended, self.registered, self.delay = False, lifetime, 0, False, 0, 0
+        self.lock, self.requests = threading.Lock(), []
+        provider = self
+
+        class Exchange(BaseHTTPRequestHandler):
+            protocol_version = "HTTP/1.1"
+
+            def log_message(self, *_):
+                pass
+
+            def do_GET(self):
+                self.reply(*provider.page(self.path))
+
+            def do_POST(self):
+                body = self.rfile.read(int(self.headers.get("Content-Length", 0)))
+                self.reply(*provider.post(self.path, body))
+
+            def reply(self, status, content, headers=()):
+                body = b"" if content is None else json.dumps(content).encode()
+                self.send_response(status)
+                for name, value in headers:
+                    self.send_header(name, value)
+                self.send_header("Content-Type", "application/json")
+                self.send_header("Content-Length", str(len(body)))
+                self.end_headers()
+                self.wfile.write(body)
+
+        class Server(ThreadingHTTPServer):
+            daemon_threads, request_queue_size = True, 256
+
+            def handle_error(self, *_):
+                pass  # A client that was killed.
+
+        self.server = Server(("127.0.0.1", 0), Exchange)
+        self.issuer = f"http://127.0.0.1:{self.server.server_port}"
+        threading.Thread(target=self.server.serve_forever, daemon=True).start()
+
+    def close(self):
+        self.server.shutdown()
+        self.server.server_close()
+
+    def page(self, path):
+        path, _, query = path.partition("?")
+        query = dict(urllib.parse.parse_qsl(query))
+        match path:
+            case "/authorize":
+                answer = urllib.parse.urlencode({"code": "CODE", "state": query["state"], "iss": self.issuer})
+                return 302, None, [("Location", f"{query['redirect_uri']}?{answer}")]
+            case "/.well-known/oauth-protected-resource/api":
+                return 200, {"resource": self.issuer + "/api", "authorization_servers": [self.issuer], "scopes_supported": ["read"]}
+            case "/.well-known/oauth-authorization-server":
+                return 200, self.metadata()
+            case "/api":
+                where = self.issuer + "/.well-known/oauth-protected-resource/api"
+                return 401, None, [("WWW-Authenticate", f'Bearer resource_metadata="{where}"')]
+        return 404, None
+
+    def metadata(self):
+        endpoints = {"authorization": "authorize", "token": "token", "registration": "register", "revocation": "revoke"}
+        return {f"{name}_endpoint": f"{self.issuer}/{path}" for name, path in endpoints.items()} | {
+            "issuer": self.issuer,
+            "response_types_supported": ["code"],
+            "grant_types_supported": ["authorization_code", "refresh_token"],
+            "code_challenge_methods_supported": ["S256"],
+            "token_endpoint_auth_methods_supported": ["none"],
+            "authorization_response_iss_parameter_supported": True,
+        }
+
+    def post(self, path, body):
+        if path == "/register":
+            with self.lock:
+                self.registered += 1
+                name = f"client-{self.registered}"
+            return 201, json.loads(body) | {"client_id": name}
+        if path != "/token":
+            return 200, None
+        form = dict(urllib.parse.parse_qsl(body.decode()))
+        if self.delay:
+            threading.Event().wait(self.delay)
+        with self.lock:
+            self.requests.append(form)
+            return self.token(form)
+
+    def token(self, form):
+        sent = form.get("refresh_token")
+        if sent and self.forgives:
+            return 200, self.answer(f"PROBE.{sent.removeprefix('RT.')}", sent)
+        if sent and sent != f"RT.{self.next}" or self.ended:
+            self.ended = True
+            return 400, {"error": "invalid_grant"}
+        self.next += 1
+        return 200, self.answer(f"AT.{self.next}", f"RT.{self.next}")
+
+    def answer(self, access, refresh):
+        return {"access_token": access, "refresh_token": refresh, "token_type": "Bearer", "expires_in": self.lifetime}
