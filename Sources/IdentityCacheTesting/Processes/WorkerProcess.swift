@@ -134,6 +134,9 @@ package final class WorkerProcess: Sendable {
         return (try JSONDecoder().decode(WorkerReport.self, from: json), line.time)
     }
 
+    /// Whether the process is gone.
+    package var hasEnded: Bool { record.state.withLock { $0.status != nil } }
+
     /// Waits for the process to end and returns its status, in the format of `waitpid`.
     @discardableResult
     package func end() async throws -> Int32 {

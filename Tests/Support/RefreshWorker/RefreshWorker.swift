@@ -19,6 +19,16 @@ import IdentityTesting
                 count: Int(words[5]) ?? 0
             ).run()
         }
+        if words.count > 6, words[1] == "history" {
+            let cache = try cache(Array(words.dropFirst(6)))
+            return try await HistoryWriter(
+                cache,
+                group: words[2],
+                log: words[3],
+                count: Int(words[4]) ?? 0,
+                mistake: words[5]
+            ).run()
+        }
         try await TokenCacheWorker.run(try cache(Array(CommandLine.arguments.dropFirst())))
     }
 
