@@ -24,6 +24,7 @@ let package = Package(
         .library(name: "IdentityCapture", targets: ["IdentityCapture"]),
         .library(name: "IdentityMSALCaches", targets: ["IdentityMSALCaches"]),
         .library(name: "IdentityMSALKeyring", targets: ["IdentityMSALKeyring"]),
+        .library(name: "IdentityPostgreSQL", targets: ["IdentityPostgreSQL"]),
         .library(name: "IdentityBroker", targets: ["IdentityBroker"]),
         .library(name: "IdentityTesting", targets: ["IdentityTesting"]),
         .library(name: "IdentityCacheTesting", targets: ["IdentityCacheTesting"]),
@@ -90,6 +91,13 @@ let package = Package(
             name: "IdentityMSALKeyring",
             dependencies: ["IdentityClient", "IdentityKeyring", "IdentityMSALCaches", "SystemSupport"]
         ),
+
+        // A table of PostgreSQL that several hosts share. libpq is loaded when it is first used.
+        .target(
+            name: "IdentityPostgreSQL",
+            dependencies: ["IdentityClient", "OAuthWire", "SystemSupport", "CPostgreSQL"]
+        ),
+        .target(name: "CPostgreSQL", linkerSettings: [.linkedLibrary("dl")]),
 
         .target(name: "GLibSupport", dependencies: ["CGIO", "SystemSupport"]),
         .target(name: "CLibSecret", dependencies: ["CGIO"], linkerSettings: [.linkedLibrary("dl")]),
@@ -192,6 +200,14 @@ let package = Package(
             dependencies: ["IdentityBroker", "IdentityClient", "GLibSupport", "SystemSupport", "OAuthWire"]
         ),
         .testTarget(
+            name: "IdentityPostgreSQLTests",
+            dependencies: [
+                "IdentityPostgreSQL", "IdentityClient", "IdentityCacheTesting", "IdentityTesting",
+                "IdentityTestSupport",
+                "LoopbackHTTP", "SystemSupport", "refresh-worker",
+            ]
+        ),
+        .testTarget(
             name: "EndToEndTests",
             dependencies: [
                 "IdentityClient", "IdentityCacheTesting", "IdentityTesting", "IdentityTestSupport", "refresh-worker",
@@ -201,7 +217,7 @@ let package = Package(
         .testTarget(
             name: "MultiProcessTests",
             dependencies: [
-                "IdentityClient", "IdentityKeyring", "IdentityMSALCaches", "IdentityMSALKeyring",
+                "IdentityClient", "IdentityKeyring", "IdentityMSALCaches", "IdentityMSALKeyring", "IdentityPostgreSQL",
                 "IdentityCacheTesting", "IdentityTesting",
                 "IdentityTestSupport", "OAuthWire", "SystemSupport", "refresh-worker",
             ]
@@ -216,7 +232,7 @@ let package = Package(
         .executableTarget(
             name: "refresh-worker",
             dependencies: [
-                "IdentityClient", "IdentityKeyring", "IdentityMSALCaches", "IdentityMSALKeyring",
+                "IdentityClient", "IdentityKeyring", "IdentityMSALCaches", "IdentityMSALKeyring", "IdentityPostgreSQL",
                 "IdentityCacheTesting", "IdentityTesting",
             ],
             path: "Tests/Support/RefreshWorker"
@@ -226,7 +242,7 @@ let package = Package(
 )
 
 for target in package.targets
-where !["CCurl", "CSystemSupport", "CGIO", "CLibSecret", "CWebKitGTK"].contains(target.name) {
+where !["CCurl", "CSystemSupport", "CGIO", "CLibSecret", "CPostgreSQL", "CWebKitGTK"].contains(target.name) {
     target.swiftSettings = [
         .enableUpcomingFeature("ExistentialAny"),
         .enableUpcomingFeature("InternalImportsByDefault"),

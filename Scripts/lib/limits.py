@@ -51,7 +51,8 @@ def registered(registry, kind):
     return values ^ set(re.findall(r"\.(\w+)", entries))
 
 
-WINGS = ("IdentityCapture", "IdentityResources", "IdentityKeyring", "IdentityBroker", "IdentityMSALCaches", "IdentityMSALKeyring")
+WINGS = ("IdentityCapture", "IdentityResources", "IdentityKeyring", "IdentityBroker", "IdentityMSALCaches", "IdentityMSALKeyring",
+         "IdentityPostgreSQL")
 
 
 def doors(wing):

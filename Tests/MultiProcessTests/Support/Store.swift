@@ -6,20 +6,21 @@ import IdentityClient
 import IdentityKeyring
 import IdentityMSALCaches
 import IdentityMSALKeyring
+import IdentityPostgreSQL
 import IdentityTestSupport
 import IdentityTesting
 import Testing
 
 /// A kind of storage shared by the processes.
 enum Store: String, CaseIterable, Sendable, CustomStringConvertible {
-    case file, encrypted, keyring, shared
+    case file, encrypted, keyring, shared, postgresql
     case sharedItem = "shared-item"
 
     /// The name in the lines that `Scripts/soak` reads.
     var description: String { rawValue }
 
     /// The kinds to test: files, encrypted or not, unless `IDENTITY_SOAK_STORES` names others. The keyring needs its
-    /// own session, which the scripts start.
+    /// own session, which the scripts start, and PostgreSQL a server, which `Scripts/test-postgresql` starts.
     static let chosen: [Store] = {
         let names = ProcessInfo.processInfo.environment["IDENTITY_SOAK_STORES"] ?? "file,encrypted"
         return names.split(separator: ",").compactMap { Store(rawValue: String($0)) }
@@ -69,6 +70,11 @@ struct Storage: Sendable {
                 keyring: KeyringTokenCache(applicationName: "Test", settings: Self.settings(bus, path))
             )
             command = [worker, "shared-item", bus, file, path]
+        case .postgresql:
+            let connection = ProcessInfo.processInfo.environment["IDENTITY_SOAK_POSTGRESQL"]
+            let server = try #require(connection, "IDENTITY_SOAK_POSTGRESQL has to name a server for tests")
+            cache = PostgreSQLTokenCache(server)
+            command = [worker, "postgresql", server]
         }
     }
 

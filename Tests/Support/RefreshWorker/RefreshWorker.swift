@@ -5,6 +5,7 @@ import IdentityClient
 import IdentityKeyring
 import IdentityMSALCaches
 import IdentityMSALKeyring
+import IdentityPostgreSQL
 import IdentityTesting
 
 /// A separate program that shares a token cache with others and takes its instructions from the tests.
@@ -32,7 +33,8 @@ import IdentityTesting
         try await TokenCacheWorker.run(try cache(Array(CommandLine.arguments.dropFirst())))
     }
 
-    /// file DIRECTORY, encrypted DIRECTORY KEY, keyring BUS DIRECTORY, shared FILE DIRECTORY, or shared-item BUS FILE DIRECTORY
+    /// file DIRECTORY, encrypted DIRECTORY KEY, keyring BUS DIRECTORY, shared FILE DIRECTORY, shared-item BUS FILE DIRECTORY, or
+    /// postgresql CONNECTION
     private static func cache(_ words: [String]) throws -> any TokenCache {
         switch (words.first, words.count) {
         case ("file", 2): return FileTokenCache(directory: words[1])
@@ -47,6 +49,7 @@ import IdentityTesting
         case ("shared-item", 4):
             let keyring = keyring(bus: words[1], directory: words[3])
             return SharedMSALKeyringCache(.python(file: words[2]), clientID: "test-client", keyring: keyring)
+        case ("postgresql", 2): return PostgreSQLTokenCache(words[1])
         default: throw UnknownCache(words: words)
         }
     }

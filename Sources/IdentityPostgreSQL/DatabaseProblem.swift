@@ -1,0 +1,145 @@
+// Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
+
+import IdentityClient
+
+/// The reason why the database did not do what it was asked to do.
+enum DatabaseProblem: Error, Equatable {
+    /// libpq cannot be loaded, for the loader's reason.
+    case library(String)
+    /// The connection string is malformed.
+    case parameters
+    /// There is no connection; libpq's reason, without secrets.
+    case unreachable(String)
+    /// The server refused the connection, with this SQLSTATE.
+    case refused(String)
+    /// The server refused the statement of this role, with this SQLSTATE.
+    case failed(String, role: String)
+    /// The connection was lost. The statement may have been done.
+    case lost
+    /// The time was up. The statement may have been done.
+    case time
+    /// The server only reads: it is a standby, or was told so.
+    case readOnly
+    /// The server did the statement with a warning: a synchronous standby may not have it.
+    case unconfirmed
+    /// The answer is none that the statement can have.
+    case nonsense
+    /// The answer is longer than the statement's answers can be.
+    case tooLarge
+
+    /// Whether another attempt, on another connection, may succeed soon.
+    var isPassing: Bool {
+        switch self {
+        case .unreachable, .lost, .readOnly: true
+        case .refused(let state), .failed(let state, _):
+            // Connections, too many of them, and a server that starts or ends; a transaction that lost against another.
+            state.hasPrefix("08") || state.hasPrefix("40") || state.hasPrefix("57P") || state == "53300"
+        default: false
+        }
+    }
+
+    /// Whether the server may have done the statement all the same.
+    var mayBeDone: Bool { self == .lost || self == .time }
+
+    /// The error for the program, which says what to do next.
+    func error(for table: PostgreSQLTokenCache.Table) -> AuthenticationError {
+        let (code, message) = explanation(for: table)
+        return AuthenticationError(code, message, underlyingError: self)
+    }
+
+    private func explanation(for table: PostgreSQLTokenCache.Table) -> (AuthenticationError.Code, String) {
+        switch self {
+        case .library(let reason):
+            (.cache, "PostgreSQL's client library (libpq.so.5) cannot be used: \(reason). Install the package libpq5.")
+        case .parameters:
+            (
+                .cache,
+                "The connection string for PostgreSQL is malformed. Its form is that of libpq: 'host=db dbname=tokens'."
+            )
+        case .unreachable(let reason):
+            (.cacheBusy, "There is no connection to PostgreSQL: \(reason). The tokens are still there; try again.")
+        case .refused(let state): Self.refusal(state)
+        case .failed(let state, let role): Self.failure(state, role, table)
+        case .lost:
+            (
+                .cacheBusy,
+                "The connection to PostgreSQL was lost. If this was a write, the server may have done it. Try again."
+            )
+        case .time:
+            (
+                .cacheBusy,
+                "PostgreSQL did not answer in time. If this was a write, the server may still do it. Try again."
+            )
+        case .readOnly:
+            (
+                .cachePermissions,
+                "This PostgreSQL server only reads: it is a standby, or default_transaction_read_only is on. Name the "
+                    + "primary server, or name all servers and leave target_session_attrs at read-write."
+            )
+        case .unconfirmed:
+            (
+                .cacheBusy,
+                "PostgreSQL stored the record with a warning: a synchronous standby may lack it. See the server's log."
+            )
+        case .nonsense:
+            (.cache, "The answer is not one of PostgreSQL's. Check the host and the port of the connection string.")
+        case .tooLarge:
+            (.cache, "PostgreSQL's answer is longer than records can be. Check what else writes to \(table.quoted).")
+        }
+    }
+
+    private static func refusal(_ state: String) -> (AuthenticationError.Code, String) {
+        switch state {
+        case "28P01", "28000":
+            (
+                .cachePermissions,
+                "PostgreSQL refused the role or its password (\(state)). Check user and password of the connection "
+                    + "string, PGUSER, PGPASSWORD and ~/.pgpass, and the server's pg_hba.conf."
+            )
+        case "3D000":
+            (.cache, "PostgreSQL has no database of this name (3D000). Create it with createdb, or name another.")
+        case "42501":
+            (
+                .cachePermissions,
+                "The role may not connect to this database (42501): GRANT CONNECT ON DATABASE ... TO ..."
+            )
+        case "53300":
+            (
+                .cacheBusy,
+                "PostgreSQL has no connection left (53300). Raise max_connections, or let fewer programs connect."
+            )
+        default:
+            (.cacheBusy, "PostgreSQL accepts no connection now (\(state)). The tokens are still there; try again.")
+        }
+    }
+
+    private static func failure(
+        _ state: String,
+        _ role: String,
+        _ table: PostgreSQLTokenCache.Table
+    ) -> (AuthenticationError.Code, String) {
+        switch state {
+        case "42P01", "3F000":
+            (.cache, "The table for tokens is missing. Create it once, as its owner:\n\(table.definition)")
+        case "42703", "42P10", "42804", "42883":
+            (
+                .cache,
+                "The table \(table.quoted) has another form (\(state)). Name another table, or create it anew:\n"
+                    + table.definition
+            )
+        case "42501":
+            (.cachePermissions, "The role lacks rights. Run, as the table's owner:\n\(table.grants(to: role))")
+        case "25006": Self.readOnly.explanation(for: table)
+        case "53100", "53400":
+            (.cacheFull, "The disk of PostgreSQL is full (\(state)). The stored tokens are unchanged; make room.")
+        case "57014", "55P03":
+            (
+                .cacheBusy,
+                "Another session keeps a lock on \(table.quoted) (\(state)). pg_stat_activity shows the session; end it, "
+                    + "or try again."
+            )
+        default:
+            (.cache, "PostgreSQL refused the statement (SQLSTATE \(state)). See the server's log.")
+        }
+    }
+}

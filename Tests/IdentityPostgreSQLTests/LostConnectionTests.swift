@@ -1,0 +1,156 @@
+// Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
+
+import IdentityClient
+import Synchronization
+import Testing
+
+@testable import IdentityPostgreSQL
+
+/// Connections that are lost at the worst time, servers that end, and programs that go on.
+@Suite(.enabled(if: clusterScript != nil, "run Scripts/test-postgresql"), .serialized, .timeLimit(.minutes(1)))
+struct LostConnectionTests {
+    private let one = CacheRecord("one")
+    private let two = CacheRecord("two")
+
+    /// Before the change, the change, and the record afterwards.
+    static let changes: [(CacheRecord?, CacheRecord?, statement: String)] = [
+        (nil, CacheRecord("new"), "INSERT INTO"), (CacheRecord("old"), CacheRecord("new"), "UPDATE "),
+        (CacheRecord("old"), nil, "DELETE FROM"),
+    ]
+
+    @Test(arguments: changes, [true, false])
+    func tellsTheOutcomeOfAWriteWhoseConnectionWasLost(
+        _ change: (old: CacheRecord?, new: CacheRecord?, statement: String),
+        _ isDone: Bool
+    ) async throws {
+        let server = try TestServer()
+        let relay = try Relay(to: #require(UInt16(server.port)))
+        let cache = PostgreSQLTokenCache(server.connection + " port=\(relay.port)")
+        let key = try randomKey()
+        if change.old != nil { #expect(try await cache.replace(nil, with: change.old, for: key)) }
+        relay.lose(isDone ? .answer(afterRequestHaving: change.statement) : .request(having: change.statement))
+        #expect(try await cache.replace(change.old, with: change.new, for: key))
+        #expect(relay.count == 1)
+        #expect(try await PostgreSQLTokenCache(server.connection).record(for: key) == change.new)
+    }
+
+    @Test func doesNotTakeAnothersEqualRecordForItsOwn() async throws {
+        let server = try TestServer()
+        let relay = try Relay(to: #require(UInt16(server.port)))
+        let cache = PostgreSQLTokenCache(server.connection + " port=\(relay.port)")
+        let key = try randomKey()
+        #expect(try await cache.replace(nil, with: one, for: key))
+        #expect(try await PostgreSQLTokenCache(server.connection).replace(one, with: two, for: key))
+        relay.lose(.request(having: "UPDATE "))
+        #expect(try await !cache.replace(one, with: two, for: key))
+        #expect(relay.count == 1)
+    }
+
+    @Test func countsEveryIncrementWhileConnectionsAreLost() async throws {
+        let server = try TestServer()
+        let caches = (0..<4).map { _ in PostgreSQLTokenCache(server.connection, timeout: .seconds(20)) }
+        let key = try randomKey()
+        #expect(try await caches[0].replace(nil, with: CacheRecord("0"), for: key))
+        let killing = Task {
+            var count = 0
+            while !Task.isCancelled {
+                try server.sql(
+                    """
+                    SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+                    WHERE usename = 'worker' AND datname = '\(server.database)'
+                    """
+                )
+                count += 1
+            }
+            return count
+        }
+        try await withThrowingTaskGroup { group in
+            for cache in caches {
+                group.addTask {
+                    for _ in 0..<100 {
+                        while true {
+                            let record = try await cache.record(for: key)
+                            let number = Int(String(decoding: record?.bytes ?? [], as: UTF8.self)) ?? 0
+                            if try await cache.replace(record, with: CacheRecord("\(number + 1)"), for: key) { break }
+                        }
+                    }
+                }
+            }
+            try await group.waitForAll()
+        }
+        killing.cancel()
+        #expect(try await killing.value > 3)
+        #expect(try await caches[0].record(for: key) == CacheRecord("400"))
+    }
+
+    @Test func goesOnWhenTheServerWasRestarted() async throws {
+        let server = try TestServer(own: true)
+        let cache = PostgreSQLTokenCache(server.connection)
+        let key = try randomKey()
+        #expect(try await cache.replace(nil, with: one, for: key))
+        let hints = try #require(cache.changes(in: key.group))
+        try server.restart()
+        #expect(try await cache.replace(one, with: two, for: key))
+        // After the gap it says that anything may have changed, and it hears of changes again.
+        var kinds: Set<String> = []
+        let another = PostgreSQLTokenCache(server.connection)
+        var last = two
+        for await hint in hints {
+            if hint == key, kinds.contains("account"), kinds.contains("application") { break }
+            kinds.insert(hint.kind.rawValue)
+            let next = CacheRecord("\(kinds.count)-\(last.bytes.count)-\(UInt64.random(in: .min ... .max))")
+            #expect(try await another.replace(last, with: next, for: key))
+            last = next
+        }
+    }
+
+    @Test func givesWhatItHasReadWhileTheServerIsAway() async throws {
+        let server = try TestServer(own: true)
+        let cache = PostgreSQLTokenCache(server.connection, timeout: .seconds(1))
+        let (key, other) = (try randomKey(), try randomKey())
+        let lease = CacheKey(group: key.group, kind: .lease, name: key.name)
+        #expect(try await cache.replace(nil, with: one, for: key))
+        #expect(try await cache.record(for: key) == one)
+        try server.stop()
+        for _ in 0..<3 { #expect(try await cache.record(for: key) == one) }
+        // Nothing that a refresh needs comes from memory.
+        for key in [lease, other, key] {
+            let error = try await authenticationError { try await cache.record(for: key) }
+            #expect(error.code == .cacheBusy)
+            if key == lease {
+                let taking = try await authenticationError { try await cache.replace(nil, with: two, for: lease) }
+                #expect(taking.code == .cacheBusy)
+            }
+        }
+    }
+
+    @Test func endsInTimeWhenTheServerStandsStill() async throws {
+        let server = try TestServer(own: true)
+        let cache = PostgreSQLTokenCache(server.connection, timeout: .seconds(1))
+        let key = try randomKey()
+        #expect(try await cache.replace(nil, with: one, for: key))
+        try server.signal("STOP")
+        let begin = ContinuousClock.now
+        let error = try await authenticationError { try await cache.replace(one, with: two, for: key) }
+        #expect(error.code == .cacheBusy && begin.duration(to: .now) < .seconds(5))
+        try server.signal("CONT")
+        let stored = try await cache.record(for: key)
+        #expect(stored == one || stored == two)
+    }
+
+    @Test func takesTheNextServerIfTheFirstOneDoesNotAnswer() async throws {
+        let (silent, server) = (try TestServer(own: true), try TestServer())
+        try silent.signal("STOP")
+        let connection =
+            "host=127.0.0.1,127.0.0.1 port=\(silent.port),\(server.port) user=worker password=secret "
+            + "dbname=\(server.database)"
+        let cache = PostgreSQLTokenCache(connection, timeout: .seconds(2))
+        let key = try randomKey()
+        #expect(try await cache.replace(nil, with: one, for: key))
+        // The server that was reached last is tried first.
+        let begin = ContinuousClock.now
+        #expect(try await PostgreSQLTokenCache(server.connection).record(for: key) == one)
+        #expect(try await cache.record(for: key) == one)
+        #expect(begin.duration(to: .now) < .seconds(1))
+    }
+}

@@ -1,0 +1,112 @@
+// Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
+
+import Glibc
+import Synchronization
+import SystemSupport
+
+/// A relay on the loopback interface between programs and a server, which loses connections when it is told to.
+final class Relay: Sendable {
+    enum Loss: Sendable {
+        /// Once a text passes to the server, the connection is lost before the server gets it.
+        case request(having: String)
+        /// The same, and the connection is lost after the server has answered, before the program gets the answer.
+        case answer(afterRequestHaving: String)
+    }
+
+    let port: UInt16
+    private let listening: SharedDescriptor
+    private let target: UInt16
+    private let losses = Mutex<(next: Loss?, count: Int)>((nil, 0))
+
+    init(to port: UInt16) throws {
+        target = port
+        let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
+        listening = SharedDescriptor(descriptor)
+        var address = Self.address(0)
+        var size = socklen_t(MemoryLayout<sockaddr_in>.size)
+        let isListening = unsafe withUnsafeMutablePointer(to: &address) { pointer in
+            unsafe pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { pointer in
+                unsafe bind(descriptor, pointer, size) == 0 && listen(descriptor, 16) == 0
+                    && getsockname(descriptor, pointer, &size) == 0
+            }
+        }
+        guard isListening else { throw SystemCallError("listen", "127.0.0.1") }
+        self.port = UInt16(bigEndian: address.sin_port)
+        let (listening, relay) = (listening, Weak(self))
+        try DetachedThread.start {
+            while true {
+                let accepted = accept(listening.raw, nil, nil)
+                guard accepted >= 0, let relay = relay.value else { return }
+                let program = SharedDescriptor(accepted)
+                try? DetachedThread.start { relay.pass(program) }
+            }
+        }
+    }
+
+    deinit {
+        shutdown(listening.raw, Int32(SHUT_RDWR))
+    }
+
+    /// Loses the next connection on which the text passes.
+    func lose(_ loss: Loss) { losses.withLock { $0.next = loss } }
+
+    /// The number of lost connections.
+    var count: Int { losses.withLock(\.count) }
+
+    private final class Weak: Sendable {
+        private let relay: Mutex<Reference>
+        private struct Reference { weak var relay: Relay? }
+        init(_ relay: Relay) { self.relay = Mutex(Reference(relay: relay)) }
+        var value: Relay? { relay.withLock(\.relay) }
+    }
+
+    private static func address(_ port: UInt16) -> sockaddr_in {
+        var address = sockaddr_in()
+        address.sin_family = sa_family_t(AF_INET)
+        address.sin_port = port.bigEndian
+        address.sin_addr = in_addr(s_addr: UInt32(0x7f00_0001).bigEndian)
+        return address
+    }
+
+    private func pass(_ program: SharedDescriptor) {
+        let server = SharedDescriptor(socket(AF_INET, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0))
+        var address = Self.address(target)
+        let isConnected = unsafe withUnsafePointer(to: &address) { pointer in
+            unsafe pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { pointer in
+                unsafe connect(server.raw, pointer, socklen_t(MemoryLayout<sockaddr_in>.size)) == 0
+            }
+        }
+        guard isConnected else { return }
+        var losesAnswer = false
+        var buffer = [UInt8](repeating: 0, count: 1 << 16)
+        while true {
+            let ready = Poll.wait(for: [Poll.Awaited(program.raw), Poll.Awaited(server.raw)], until: nil)
+            if ready[0] != 0 {
+                guard case .bytes(let count) = program.receive(into: &buffer) else { return }
+                switch takeLoss(in: buffer[..<count]) {
+                case .request: return
+                case .answer: losesAnswer = true
+                case nil: break
+                }
+                guard case .bytes(count) = server.send(buffer[..<count]) else { return }
+            }
+            if ready[1] != 0 {
+                guard case .bytes(let count) = server.receive(into: &buffer), !losesAnswer,
+                    case .bytes(count) = program.send(buffer[..<count])
+                else { return }
+            }
+        }
+    }
+
+    private func takeLoss(in bytes: ArraySlice<UInt8>) -> Loss? {
+        let text = String(decoding: bytes, as: UTF8.self)
+        return losses.withLock { losses in
+            switch losses.next {
+            case .request(let part) where text.contains(part), .answer(let part) where text.contains(part):
+                defer { losses = (nil, losses.count + 1) }
+                return losses.next
+            default: return nil
+            }
+        }
+    }
+}
