@@ -131,7 +131,7 @@ extension ChangeListener {
             let new = wanted.subtracting(heard)
             for group in new {
                 channels[table.channel(of: group)] = group
-                _ = try connection.query("LISTEN \"\(table.channel(of: group))\"", until: now + Self.answerLimit)
+                try connection.execute("LISTEN \"\(table.channel(of: group))\"", until: now + Self.answerLimit)
             }
             let pace = lastUse.duration(to: now) < Self.usedPace * 2 ? Self.usedPace : Self.idlePace
             if let last = lastAnswer, new.isEmpty, last + pace <= now {

@@ -101,7 +101,7 @@ extension DatabaseConnection {
 
     /// Sends a statement, and returns the rows of its answer.
     ///
-    /// - Parameter limit: The longest answer, in bytes of the connection.
+    /// - Parameter limit: The longest answer, in bytes of the connection. libpq may read more of it before that is seen.
     /// - Throws: `DatabaseProblem`. After any but `.failed` the connection is of no more use.
     func query(
         _ statement: String,
@@ -109,6 +109,24 @@ extension DatabaseConnection {
         limit: Int = 1 << 21,
         until deadline: ContinuousClock.Instant
     ) throws -> [Row] {
+        // An answer without rows is not one of no rows.
+        guard let rows = try ask(statement, values, limit, deadline) else { throw DatabaseProblem.nonsense }
+        return rows
+    }
+
+    /// Sends a statement that has no rows, and waits until it is done.
+    ///
+    /// - Throws: As ``query(_:_:limit:until:)``.
+    func execute(_ statement: String, _ values: [Value] = [], until deadline: ContinuousClock.Instant) throws {
+        guard try ask(statement, values, 4096, deadline) == nil else { throw DatabaseProblem.nonsense }
+    }
+
+    private func ask(
+        _ statement: String,
+        _ values: [Value],
+        _ limit: Int,
+        _ deadline: ContinuousClock.Instant
+    ) throws -> [Row]? {
         guard send(statement, values) else { throw DatabaseProblem.lost }
         while true {
             let rest = unsafe cpostgresql_flush(pointer)
@@ -139,9 +157,10 @@ extension DatabaseConnection {
         }
     }
 
-    private func answer(limit: Int, until deadline: ContinuousClock.Instant) throws -> [Row] {
-        var received = 0
-        var rows: [Row] = []
+    /// Returns the rows; `nil` if the statement has none to return.
+    private func answer(limit: Int, until deadline: ContinuousClock.Instant) throws -> [Row]? {
+        var (received, isDone) = (0, false)
+        var rows: [Row]?
         var problem: DatabaseProblem?
         while true {
             while unsafe cpostgresql_is_busy(pointer) {
@@ -152,13 +171,14 @@ extension DatabaseConnection {
             guard let result = unsafe cpostgresql_next(pointer) else { break }
             defer { unsafe cpostgresql_free(result) }
             switch cpostgresql_kind(UInt32(bitPattern: unsafe cpostgresql_kind_of(result))) {
-            case CPOSTGRESQL_COMMAND: continue
-            case CPOSTGRESQL_ROWS: rows += unsafe Self.rows(of: result)
+            case CPOSTGRESQL_COMMAND where !isDone: isDone = true
+            case CPOSTGRESQL_ROWS where !isDone: (rows, isDone) = unsafe (Self.rows(of: result), true)
             case CPOSTGRESQL_ERROR: problem = unsafe problem ?? self.problem(of: result)
             default: throw DatabaseProblem.nonsense
             }
         }
         if let problem { throw problem }
+        guard isDone else { throw DatabaseProblem.nonsense }
         return rows
     }
 

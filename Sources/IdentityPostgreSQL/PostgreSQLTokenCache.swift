@@ -194,7 +194,7 @@ extension PostgreSQLTokenCache {
 
     private func tryWriting(_ count: Int) async throws {
         try await asking { [table] connection, deadline, _ in
-            _ = try connection.query("BEGIN", until: deadline)
+            try connection.execute("BEGIN", until: deadline)
             // Random, because the server would compress anything else.
             let (write, content) = (SecureRandom.bytes(16), SecureRandom.bytes(count))
             let name = "trial-\(UInt64.random(in: .min ... .max))"
@@ -202,12 +202,12 @@ extension PostgreSQLTokenCache {
                 .text(""), .text("trial"), .text(name), .identifier(write), .bytes(content),
             ]
             do {
-                _ = try connection.query(table.trial, values, until: deadline)
+                try connection.execute(table.trial, values, until: deadline)
             } catch DatabaseProblem.failed(let state, let role) {
-                _ = try connection.query("ROLLBACK", until: deadline)
+                try connection.execute("ROLLBACK", until: deadline)
                 throw DatabaseProblem.failed(state, role: role)
             }
-            _ = try connection.query("ROLLBACK", until: deadline)
+            try connection.execute("ROLLBACK", until: deadline)
         }
     }
 

@@ -105,7 +105,7 @@ struct DatabaseProblemTests {
             statementLimit: .seconds(60),
             until: .now + .seconds(10)
         )
-        _ = try holder.query("BEGIN", until: .now + .seconds(10))
+        try holder.execute("BEGIN", until: .now + .seconds(10))
         _ = try holder.query("SELECT name FROM public.identity_record FOR UPDATE", until: .now + .seconds(10))
         let error = try await authenticationError {
             try await cache.replace(CacheRecord("one"), with: CacheRecord("two"), for: key)
@@ -114,7 +114,7 @@ struct DatabaseProblemTests {
         let waiting = Task { try await cache.replace(CacheRecord("one"), with: CacheRecord("two"), for: key) }
         waiting.cancel()
         await #expect(throws: CancellationError.self) { try await waiting.value }
-        _ = try holder.query("ROLLBACK", until: .now + .seconds(10))
+        try holder.execute("ROLLBACK", until: .now + .seconds(10))
     }
 
     @Test func takesNoRecordThatIsTooLongAndNoKeyOfAnotherForm() async throws {

@@ -153,4 +153,21 @@ struct LostConnectionTests {
         #expect(try await cache.record(for: key) == one)
         #expect(begin.duration(to: .now) < .seconds(1))
     }
+
+    @Test func doesNotBelieveAWriteThatItsStandbyMayLack() async throws {
+        let server = try TestServer(own: true)
+        try server.sql("ALTER SYSTEM SET synchronous_standby_names = 'none'")
+        try server.sql("SET synchronous_commit = local; SELECT pg_reload_conf()")
+        let cache = PostgreSQLTokenCache(server.connection)
+        let key = try randomKey()
+        let writing = Task { [one] in
+            try await authenticationError { try await cache.replace(nil, with: one, for: key) }
+        }
+        // The server waits for a standby that is not there, until an administrator ends the wait.
+        let ending = "SELECT count(pg_cancel_backend(pid)) FROM pg_stat_activity WHERE wait_event = 'SyncRep'"
+        while try !server.sql(ending).contains(" 1\n") { await Task.yield() }
+        let error = try await writing.value
+        #expect(error.code == .cacheBusy && error.message.contains("standby"))
+        #expect(try await cache.record(for: key) == one)
+    }
 }

@@ -13,38 +13,16 @@ final class Relay: Sendable {
         case answer(afterRequestHaving: String)
     }
 
-    let port: UInt16
-    private let listening: SharedDescriptor
+    private let listener: Listener
     private let target: UInt16
     private let losses = Mutex<(next: Loss?, count: Int)>((nil, 0))
 
+    var port: UInt16 { listener.port }
+
     init(to port: UInt16) throws {
         target = port
-        let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
-        listening = SharedDescriptor(descriptor)
-        var address = Self.address(0)
-        var size = socklen_t(MemoryLayout<sockaddr_in>.size)
-        let isListening = unsafe withUnsafeMutablePointer(to: &address) { pointer in
-            unsafe pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { pointer in
-                unsafe bind(descriptor, pointer, size) == 0 && listen(descriptor, 16) == 0
-                    && getsockname(descriptor, pointer, &size) == 0
-            }
-        }
-        guard isListening else { throw SystemCallError("listen", "127.0.0.1") }
-        self.port = UInt16(bigEndian: address.sin_port)
-        let (listening, relay) = (listening, Weak(self))
-        try DetachedThread.start {
-            while true {
-                let accepted = accept(listening.raw, nil, nil)
-                guard accepted >= 0, let relay = relay.value else { return }
-                let program = SharedDescriptor(accepted)
-                try? DetachedThread.start { relay.pass(program) }
-            }
-        }
-    }
-
-    deinit {
-        shutdown(listening.raw, Int32(SHUT_RDWR))
+        listener = try Listener()
+        listener.start { [weak self] in self?.pass($0) }
     }
 
     /// Loses the next connection on which the text passes.
@@ -53,24 +31,9 @@ final class Relay: Sendable {
     /// The number of lost connections.
     var count: Int { losses.withLock(\.count) }
 
-    private final class Weak: Sendable {
-        private let relay: Mutex<Reference>
-        private struct Reference { weak var relay: Relay? }
-        init(_ relay: Relay) { self.relay = Mutex(Reference(relay: relay)) }
-        var value: Relay? { relay.withLock(\.relay) }
-    }
-
-    private static func address(_ port: UInt16) -> sockaddr_in {
-        var address = sockaddr_in()
-        address.sin_family = sa_family_t(AF_INET)
-        address.sin_port = port.bigEndian
-        address.sin_addr = in_addr(s_addr: UInt32(0x7f00_0001).bigEndian)
-        return address
-    }
-
     private func pass(_ program: SharedDescriptor) {
         let server = SharedDescriptor(socket(AF_INET, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0))
-        var address = Self.address(target)
+        var address = Listener.address(target)
         let isConnected = unsafe withUnsafePointer(to: &address) { pointer in
             unsafe pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { pointer in
                 unsafe connect(server.raw, pointer, socklen_t(MemoryLayout<sockaddr_in>.size)) == 0
@@ -108,5 +71,48 @@ final class Relay: Sendable {
             default: return nil
             }
         }
+    }
+}
+
+/// A port of the loopback interface, with a thread for each connection.
+final class Listener: Sendable {
+    let port: UInt16
+    private let listening: SharedDescriptor
+
+    init() throws {
+        listening = SharedDescriptor(socket(AF_INET, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0))
+        let descriptor = listening.raw
+        var address = Self.address(0)
+        var size = socklen_t(MemoryLayout<sockaddr_in>.size)
+        let isListening = unsafe withUnsafeMutablePointer(to: &address) { pointer in
+            unsafe pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { pointer in
+                unsafe bind(descriptor, pointer, size) == 0 && listen(descriptor, 16) == 0
+                    && getsockname(descriptor, pointer, &size) == 0
+            }
+        }
+        guard isListening else { throw SystemCallError("listen", "127.0.0.1") }
+        port = UInt16(bigEndian: address.sin_port)
+    }
+
+    deinit {
+        shutdown(listening.raw, Int32(SHUT_RDWR))
+    }
+
+    func start(_ serve: @escaping @Sendable (SharedDescriptor) -> Void) {
+        let listening = listening
+        try? DetachedThread.start {
+            while case let accepted = accept(listening.raw, nil, nil), accepted >= 0 {
+                let program = SharedDescriptor(accepted)
+                try? DetachedThread.start { serve(program) }
+            }
+        }
+    }
+
+    static func address(_ port: UInt16) -> sockaddr_in {
+        var address = sockaddr_in()
+        address.sin_family = sa_family_t(AF_INET)
+        address.sin_port = port.bigEndian
+        address.sin_addr = in_addr(s_addr: UInt32(0x7f00_0001).bigEndian)
+        return address
     }
 }

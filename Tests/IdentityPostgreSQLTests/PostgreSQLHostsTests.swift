@@ -1,0 +1,126 @@
+// Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
+
+import Foundation
+import IdentityCacheTesting
+import IdentityClient
+import IdentityPostgreSQL
+import IdentityTesting
+import Testing
+
+/// Four hosts with five processes each, one expired token, and a provider that ends the sign-in if a refresh token
+/// comes twice. Something happens to the database in the middle.
+@Suite(
+    .enabled(if: TestNetwork.isPossible, "run Scripts/test-postgresql as root"),
+    .serialized,
+    .timeLimit(.minutes(10))
+)
+struct PostgreSQLHostsTests {
+    enum Event: String, CaseIterable {
+        /// Nothing else.
+        case none
+        /// The host whose process refreshes is cut from the network, and joins it again.
+        case holderCut
+        /// The server is cut from the network, and joins it again.
+        case serverCut
+        /// The server ends without goodbye, and starts again.
+        case restart
+        /// The server ends for good, and its synchronous standby takes over.
+        case failover
+    }
+
+    private static let hosts = ["one", "two", "three", "four"]
+    private static let rounds = ProcessInfo.processInfo.environment["IDENTITY_POSTGRESQL_ROUNDS"].flatMap(Int.init) ?? 1
+
+    @Test(arguments: Event.allCases)
+    func refreshesOnceForTwentyProcessesOnFourHosts(_ event: Event) async throws {
+        var waits: [Double] = []
+        for _ in 0..<(event == .failover ? (Self.rounds + 4) / 5 : 1) {
+            let hosts = try await Hosts(isReplicated: event == .failover)
+            for _ in 0..<(event == .failover ? 1 : Self.rounds) { waits += try await hosts.refresh(during: event) }
+        }
+        waits.sort()
+        print(
+            "HOSTS \(event.rawValue): \(waits.count) tokens, median \(Int(waits[waits.count / 2])) ms,"
+                + " longest \(Int(waits[waits.count - 1])) ms"
+        )
+    }
+
+    /// The hosts, the database and the provider.
+    private struct Hosts {
+        let network: TestNetwork
+        let server: TestServer
+        let standby: TestServer?
+        let setup: SharedCacheSetup
+
+        init(isReplicated: Bool) async throws {
+            network = try TestNetwork(PostgreSQLHostsTests.hosts + ["db", "standby"])
+            server = try TestServer(own: true, at: network.place("db"))
+            standby = isReplicated ? try TestServer(standbyOf: server, at: network.place("standby")) : nil
+            var connection = server.connection
+            if let standby { connection += " host=\(server.address),\(standby.address)" }
+            setup = try await SharedCacheSetup(
+                PostgreSQLTokenCache(connection),
+                workers: [try workerPath(), "postgresql", connection]
+            )
+            let port = try #require(URL(string: setup.authority.url)?.port)
+            try network.relay(port, to: PostgreSQLHostsTests.hosts)
+        }
+
+        /// Lets all processes ask for a token whose refresh token was not sent before.
+        ///
+        /// - Returns: The milliseconds that each of them waited.
+        func refresh(during event: Event) async throws -> [Double] {
+            setup.provider.forgetRequests()
+            var workers: [WorkerProcess] = []
+            for host in PostgreSQLHostsTests.hosts {
+                for _ in 0..<5 {
+                    workers.append(try await setup.worker(entering: network.entering(host)) { $0.forces = false })
+                }
+            }
+            let gate = Gate()
+            setup.provider.failNext(.token, with: .held(by: gate))
+            // The processes of the first host begin, so that one of them refreshes.
+            for worker in workers.prefix(5) { worker.go() }
+            try await setup.provider.waitForRequest(.token, count: 1)
+            for worker in workers.dropFirst(5) { worker.go() }
+            switch event {
+            case .none: gate.open()
+            case .holderCut: try await cut("one", gate)
+            case .serverCut: try await cut("db", gate)
+            case .restart:
+                gate.open()
+                try server.restart()
+            case .failover:
+                try server.signal("KILL")
+                gate.open()
+                try standby?.promote()
+            }
+            var reports: [WorkerReport] = []
+            for worker in workers { reports.append(try #require(try await worker.report())) }
+            #expect(reports.allSatisfy { $0.error == nil }, "\(event): \(reports.compactMap(\.error))")
+            #expect(Set(reports.map(\.token)).count == 1 && reports[0].token != nil)
+            #expect(setup.sentRefreshTokens.count == 1)
+            // The sign-in goes on: the stored refresh token is the one that counts. The next round has an expired token.
+            let next = try #require(try await setup.refresh())
+            #expect(next.error == nil && next.source == "identityProvider", "\(event): \(next.error ?? "")")
+            #expect(Set(setup.sentRefreshTokens).count == 2 && setup.sentRefreshTokens.count == 2)
+            try await expire()
+            return reports.map(\.milliseconds)
+        }
+
+        private func cut(_ host: String, _ gate: Gate) async throws {
+            try network.cut(host)
+            gate.open()
+            // Long enough for a call to notice, and shorter than its time.
+            try await Task.sleep(for: .seconds(2))
+            try network.join(host)
+        }
+
+        /// Signs in anew two hours ago.
+        private func expire() async throws {
+            setup.clock.advance(by: .seconds(-7200))
+            try await setup.signIn(.alice)
+            setup.clock.advance(by: .seconds(7200))
+        }
+    }
+}
