@@ -23,7 +23,8 @@ struct Identityctl: AsyncParsableCommand {
             """,
         version: LibraryVersion.current,
         subcommands: [
-            LoginCommand.self, TokenCommand.self, ExecCommand.self, CallCommand.self, ExchangeCommand.self,
+            LoginCommand.self, TokenCommand.self, ExecCommand.self, CallCommand.self, MCPCommand.self,
+            ExchangeCommand.self,
             UserInfoCommand.self, IntrospectCommand.self, SSHCertificateCommand.self, AccountsCommand.self,
             LogoutCommand.self, ImportCommand.self, AgentCommand.self, CacheCommand.self,
             ProfileCommand.self, RegistrationCommand.self, IntegrateCommand.self, DoctorCommand.self,

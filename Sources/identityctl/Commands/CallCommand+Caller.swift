@@ -13,9 +13,10 @@ extension CallCommand {
         let acquire: @Sendable (SilentParameters) async throws -> AuthenticationResult
     }
 
-    func caller(in session: Session) async throws -> Caller {
+    /// - Parameter served: The address that an agent's profile must serve; `nil` if the command names the profile.
+    func caller(in session: Session, serving served: ServedAddress? = nil) async throws -> Caller {
         let environment = session.environment
-        if let socket = try environment.given("agent", nil) { return try caller(through: socket, session) }
+        if let socket = try environment.given("agent", nil) { return try caller(through: socket, served, session) }
         let application = try session.application(
             provider.configuration(environment, passPhrases: session.passPhrases, logger: session.logger)
         )
@@ -28,12 +29,13 @@ extension CallCommand {
     }
 
     /// An agent has the account. The application and the account of this caller only stand in for those.
-    private func caller(through socket: Given, _ session: Session) throws -> Caller {
+    private func caller(through socket: Given, _ served: ServedAddress?, _ session: Session) throws -> Caller {
         var wanted = try WantedToken(token, account, SilentOptions.parse([]), session.environment)
         // The variables for these are about other commands.
         (wanted.isIDToken, wanted.minimumValidity) = (false, .zero)
         let timeout = wanted.timeout
-        let asked = try AgentRequest.Token(provider, wanted, session.environment, for: "call", socket)
+        var asked = try AgentRequest.Token(provider, wanted, session.environment, for: "call", socket)
+        asked.serves = served?.text
         let account = Account(id: Account.ID(rawValue: "agent"), environment: "agent")
         let application = try session.application(
             PublicClientApplication.Configuration(
@@ -42,11 +44,15 @@ extension CallCommand {
                 cache: InMemoryTokenCache()
             )
         )
-        return Caller(application: application, account: account) { parameters in
+        return Caller(application: application, account: account) { [asked] parameters in
             var request = asked
             (request.claims, request.refusedToken) = (parameters.claims, parameters.refusedToken)
             request.forcesRefresh = parameters.forcesRefresh
             let answer = try await AgentClient(socket: socket).ask(.token(request), within: timeout)
+            // Another agent may not know the member, and give a token for elsewhere.
+            guard answer.string("serves") == request.serves else {
+                throw AuthenticationError.agent("unavailable", "The agent's answer has no token for that address.")
+            }
             let token = try request.token(in: answer)
             try token.text.checkAsToken()
             let words = answer.string("scope")?.split(separator: " ") ?? []

@@ -65,7 +65,7 @@ struct CallCommand: ToolCommand {
     }
 
     /// Signs in for the API.
-    private func signIn(for resource: Given, _ scopes: Set<Scope>, in session: Session) async throws {
+    func signIn(for resource: Given, _ scopes: Set<Scope>, in session: Session) async throws {
         var login = try LoginCommand.parse([])
         login.provider = provider
         login.provider.resource = resource.text
@@ -130,7 +130,7 @@ struct CallCommand: ToolCommand {
         return AgentAdvice.text(of: error) ?? PlainReport.advice(error, sharedOptions, at: " where the agent runs")
     }
 
-    private func address() throws -> URL {
+    func address() throws -> URL {
         let scheme = url.utf8.split(separator: UInt8(ascii: ":"), maxSplits: 1, omittingEmptySubsequences: false)[0]
         let names = ["https", "http"].map { Array($0.utf8) }
         guard names.contains(String(decoding: scheme, as: UTF8.self).lowercased().utf8.map(\.self)) else {

@@ -27,38 +27,68 @@ enum DesktopSignIn {
     }
 }
 
-/// The sign-in of a helper, which opens the browser by itself where a line `sign-in = when-needed` allows it.
-///
-/// One tab serves all callers. After a sign-in that came to nothing, no tab opens for ten minutes.
-struct HelperSignIn {
-    private static let pause: Double = 600
+/// The turn to sign in, which one process has at a time. After a sign-in that came to nothing, no tab opens for ten minutes.
+struct SignInTurn: Sendable {
+    static let pause = 600
     private static let turns = CacheKey(group: .application("helper"), kind: .application, name: "turn")
 
-    private let login: SharedOptions
-    private let environment: Environment
-    /// The place of the lock by which one helper has the turn, and of the note about a sign-in that came to nothing.
-    private let directory: String
+    /// The place of the lock by which one process has the turn, and of the note about a sign-in that came to nothing.
+    let directory: String
 
-    /// - Returns: `nil` if no sign-in may be begun here.
-    /// - Throws: `UsageError` for a value that is not known.
-    init?(_ environment: Environment, _ login: SharedOptions) throws {
-        guard try Self.isAllowed(environment), environment.hasScreen, environment["SSH_CONNECTION"] == nil,
-            !SystemCall.hasRaisedRights,
-            let directory = try ProfileDirectory(environment).signInPath(of: environment.profile)
-        else { return nil }
-        (self.login, self.environment, self.directory) = (login, environment, directory)
+    /// Waits for the turn.
+    ///
+    /// - Throws: `.cacheBusy` if another process still has it then, and the errors of a lock.
+    func take(within time: Duration) async throws -> HeldLock {
+        try await SharedLocks(directory: directory, timeout: time, pause: .milliseconds(100)).take(for: Self.turns)
     }
 
-    /// Whether the person has written that helpers may begin a sign-in.
+    private var declined: String { "\(directory)/declined" }
+
+    /// Notes that a sign-in came to nothing.
+    func decline() throws { try PlainFile.write([], to: declined) }
+
+    /// Whether a sign-in came to nothing a short time ago.
+    var isDeclined: Bool {
+        guard let written = try? FileManager.default.attributesOfItem(atPath: declined)[.modificationDate] as? Date
+        else { return false }
+        return (0..<Double(Self.pause)).contains(Date.now.timeIntervalSince(written))
+    }
+
+    static let wasDeclined = "The last sign-in came to nothing, so that no browser is opened for ten minutes."
+
+    /// Whether a page that opens by itself is before the person who wants the token.
+    static func isPossible(_ environment: Environment) -> Bool {
+        environment.hasScreen && environment["SSH_CONNECTION"] == nil && !SystemCall.hasRaisedRights
+    }
+
+    /// Whether the person has written that programs may begin a sign-in; `nil` if nothing is written.
     ///
     /// - Throws: `UsageError` for a value that is not known.
-    static func isAllowed(_ environment: Environment) throws -> Bool {
-        guard let given = try environment.given("sign-in", nil) else { return false }
+    static func isAllowed(_ environment: Environment) throws -> Bool? {
+        guard let given = try environment.given("sign-in", nil) else { return nil }
         switch given.text {
         case "when-needed": return true
         case "never": return false
         default: throw given.error("'\(given.text.printable)' is neither never nor when-needed.")
         }
+    }
+}
+
+/// The sign-in of a helper, which opens the browser by itself where a line `sign-in = when-needed` allows it.
+///
+/// One tab serves all callers.
+struct HelperSignIn {
+    private let login: SharedOptions
+    private let environment: Environment
+    private let turns: SignInTurn
+
+    /// - Returns: `nil` if no sign-in may be begun here.
+    /// - Throws: `UsageError` for a value that is not known.
+    init?(_ environment: Environment, _ login: SharedOptions) throws {
+        guard try SignInTurn.isAllowed(environment) == true, SignInTurn.isPossible(environment),
+            let directory = try ProfileDirectory(environment).signInPath(of: environment.profile)
+        else { return nil }
+        (self.login, self.environment, turns) = (login, environment, SignInTurn(directory: directory))
     }
 
     /// Returns what `acquire` gives after the sign-in.
@@ -69,10 +99,9 @@ struct HelperSignIn {
         _ console: Console,
         _ acquire: () async throws -> Value
     ) async throws -> Value {
-        let locks = SharedLocks(directory: directory, timeout: .seconds(Self.pause), pause: .milliseconds(100))
         let turn: HeldLock
         do {
-            turn = try await locks.take(for: Self.turns)
+            turn = try await turns.take(within: .seconds(SignInTurn.pause))
         } catch let failure {
             // Where there can be no lock, it is as without the setting.
             throw failure is CancellationError ? failure : error
@@ -80,25 +109,17 @@ struct HelperSignIn {
         defer { turn.end() }
         // The helper that had the turn before may have signed in.
         do { return try await acquire() } catch AuthenticationError.interactionRequired {}
-        let declined = "\(directory)/declined"
-        guard !Self.isRecent(declined) else {
-            console.line("The last sign-in came to nothing, so that no browser is opened for ten minutes.")
+        guard !turns.isDeclined else {
+            console.line(SignInTurn.wasDeclined)
             throw error
         }
         console.line(
             "Opening the browser to sign in, as the setting 'sign-in' allows. The same from a terminal: \(login.command("login"))"
         )
         guard try await DesktopSignIn.run(login, keeping: { environment[$0] != nil }) else {
-            try PlainFile.write([], to: declined)
+            try turns.decline()
             throw error
         }
         return try await acquire()
-    }
-
-    private static func isRecent(_ path: String) -> Bool {
-        guard let written = try? FileManager.default.attributesOfItem(atPath: path)[.modificationDate] as? Date else {
-            return false
-        }
-        return (0..<pause).contains(Date.now.timeIntervalSince(written))
     }
 }

@@ -33,6 +33,12 @@ struct ShortHelp {
             ],
             options: client.union(["scope", "data", "upload", "header", "output"])
         ),
+        "mcp": ShortHelp(
+            examples: [
+                "mcp https://api.example.com/mcp", "mcp https://api.example.com/mcp --account alice@example.com",
+            ],
+            options: ["profile", "account", "scope", "cache"]
+        ),
         "exchange": ShortHelp(
             examples: [
                 "exchange --audience billing --requested-scope invoices.read",

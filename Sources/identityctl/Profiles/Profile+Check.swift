@@ -30,7 +30,7 @@ extension Profile {
         for setting in Setting.all where setting.isLine && setting.kind == .switch {
             _ = try environment.isOn(setting.name, false)
         }
-        _ = try HelperSignIn.isAllowed(environment)
+        _ = try SignInTurn.isAllowed(environment)
         _ = try servedAddresses()
         _ = try AgentConfirmation(given("agent-confirm"))
         guard lines.contains(where: { $0.name.hasPrefix("aws-") }) else { return }

@@ -52,6 +52,11 @@ struct ProfileDirectory: Sendable {
         state.map { "\($0)/helper-sign-in/\(profile?.name.text ?? "none")" }
     }
 
+    /// The same for a resource without a profile.
+    func signInPath(ofResource address: String) -> String? {
+        state.map { "\($0)/helper-sign-in/\(Digest.hexadecimal(of: ["resource", address]).prefix(32))" }
+    }
+
     /// - Throws: `UsageError` if there is no such profile, or if its file cannot be used.
     func profile(named name: ProfileName) throws -> Profile {
         guard let (path, bytes, mode) = try found(name) else {

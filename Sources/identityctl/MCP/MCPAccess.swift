@@ -1,0 +1,178 @@
+// Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
+
+import FoundationEssentials
+import HTTPTypes
+import IdentityClient
+import IdentityResources
+import Synchronization
+import SystemSupport
+
+/// A bridge's access to its server: the client that sends the person's token, and the sign-in before it.
+///
+/// The sign-in is done by a process of its own, so that it goes on if the bridge is ended meanwhile.
+final class MCPAccess: Sendable {
+    /// The time that a message waits for the person. It is below the 60 s after which hosts give a message up.
+    private static let patience = Duration.seconds(55)
+    /// As often as the person signs in for one message: for the first token, and for more scopes.
+    private static let maximumSignIns = 2
+
+    private let command: MCPCommand
+    private let session: Session
+    private let transport: MCPTransport
+    /// The client, and the scopes that the server demanded beyond the usual ones.
+    private let made = Mutex<(client: AuthenticatedClient?, demanded: Set<Scope>)>((nil, []))
+    private let makings = SingleFlight<Set<Scope>, AuthenticatedClient>()
+    private let signIns = SingleFlight<Set<Scope>, Void>()
+
+    init(_ command: MCPCommand, _ session: Session) throws {
+        (self.command, self.session) = (command, session)
+        transport = MCPTransport(try command.provider.transport(session.environment, timeout: MCPTransport.silence))
+    }
+
+    /// Loads what the first request needs, in the background.
+    func prepare() { transport.prepare() }
+
+    /// Sends a request, whose answer is still arriving.
+    ///
+    /// - Parameter asks: Whether the person is asked if there is no token.
+    /// - Throws: `AuthenticationError`, `UsageError`, `CancellationError`.
+    func stream(_ request: HTTPRequest, body: [UInt8]? = nil, asks: Bool = true) async throws
+        -> (response: HTTPResponse, body: ResponseBody)
+    {
+        let body = body.map { RequestBody.json($0) }
+        var count = 0
+        while true {
+            do {
+                let answer = try await client().stream(request, body: body)
+                guard answer.response.status == .unauthorized else { return answer }
+                break
+            } catch let error as AuthenticationError where .interactionRequired ~= error.code {
+                made.withLock { made in
+                    made.client = nil
+                    made.demanded.formUnion(error.challenge?.scopes ?? [])
+                }
+                count += 1
+                guard asks, count <= Self.maximumSignIns else { throw error }
+                try await signIn(after: error)
+            }
+        }
+        // A renewed token was refused as well.
+        throw AuthenticationError(
+            .loginRequired,
+            "\((request.authority ?? "").printable) does not accept the tokens of this sign-in any more."
+        )
+    }
+
+    private func client() async throws -> AuthenticatedClient {
+        let (client, demanded) = made.withLock(\.self)
+        if let client { return client }
+        return try await makings.run(demanded) { [self] in
+            let (caller, scopes) = try await command.caller(demanding: demanded, session)
+            let client = AuthenticatedClient(
+                application: caller.application,
+                account: caller.account,
+                scopes: scopes,
+                transport: transport,
+                timeout: .seconds(60),
+                acquire: caller.acquire,
+                onWait: nil
+            )
+            made.withLock { $0.client = client }
+            return client
+        }
+    }
+
+    private func signIn(after error: AuthenticationError) async throws {
+        let environment = session.environment
+        guard try environment.given("agent", nil) == nil, try SignInTurn.isAllowed(environment) != false,
+            SignInTurn.isPossible(environment), let turns = try command.turns(environment)
+        else { throw error }
+        let scopes = made.withLock(\.demanded)
+        try await signIns.run(scopes) { [self] in
+            try await signIn(scopes, after: error, turns)
+        }
+    }
+
+    private func signIn(_ scopes: Set<Scope>, after error: AuthenticationError, _ turns: SignInTurn) async throws {
+        let end = ContinuousClock.now + Self.patience
+        for _ in 0..<3 {
+            do {
+                // Another bridge's sign-in is waited for.
+                try await turns.take(within: max(.zero, end - .now)).end()
+            } catch {
+                throw error is CancellationError ? error : self.pending(error)
+            }
+            if try await command.isSignedIn(demanding: scopes, session) { return }
+            guard !turns.isDeclined else {
+                session.console.line(SignInTurn.wasDeclined)
+                throw error
+            }
+            let login = command.login(demanding: scopes, session.environment)
+            session.console.line("A person has to sign in. The browser opens; the same from a terminal: \(login)")
+            let outcome = try await DetachedProcess.run(
+                "/proc/self/exe",
+                arguments: ["identityctl", "mcp", command.url, "--sign-in"] + command.options(demanding: scopes).words,
+                environment: Self.variables,
+                timeout: max(.zero, end - .now)
+            )
+            switch outcome {
+            case .exited(status: 0): continue
+            case .running: throw pending(error)
+            default: throw error
+            }
+        }
+        throw error
+    }
+
+    /// The person looks at a browser, and at no terminal.
+    private static var variables: [String: String] {
+        var variables = ProcessInfo.processInfo.environment
+        for name in ["manual", "device-code", "print-token", "json"] {
+            variables[Environment.variable(for: name)] = "0"
+        }
+        return variables
+    }
+
+    private func pending(_ cause: any Error) -> AuthenticationError {
+        AuthenticationError(
+            .interactionRequired,
+            "A sign-in for \(command.url.printable) waits in the browser. Finish it there, and try again.",
+            underlyingError: cause
+        )
+    }
+}
+
+/// The transport of a bridge, which follows no redirect: a message of another origin would pass for the server's.
+struct MCPTransport: StreamingHTTPTransport {
+    /// The longest time for which a stream may be silent.
+    static let silence = Duration.seconds(3600)
+    /// The time until an answer must begin.
+    static let answerTimeout = Duration.seconds(300)
+
+    private let curl: CurlTransport
+    private let base: AnswerTimeoutTransport
+
+    init(_ curl: CurlTransport) {
+        self.curl = curl
+        base = AnswerTimeoutTransport(base: curl, timeout: Self.answerTimeout)
+    }
+
+    func prepare() { curl.prepare() }
+
+    func send(_ request: HTTPRequest, body: [UInt8]?) async throws -> (HTTPResponse, [UInt8]) {
+        try await base.send(request, body: body)
+    }
+
+    func open(_ request: HTTPRequest, body: (any HTTPBodySource)?) async throws -> any HTTPExchange {
+        let exchange = try await base.open(request, body: body)
+        guard exchange.response.status.kind != .redirection else {
+            let location = exchange.response.headerFields[.location].map { " to \($0.printable)" } ?? ""
+            throw AuthenticationError(
+                .malformedResponse,
+                "\((request.authority ?? "").printable) redirects\(location), and neither tokens nor messages follow. If that "
+                    + "is the server's address, start 'identityctl mcp' with it."
+            )
+        }
+        return exchange
+    }
+}

@@ -1,0 +1,319 @@
+// Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
+
+import HTTPTypes
+import IdentityClient
+import IdentityResources
+import OAuthWire
+import Synchronization
+import SystemSupport
+
+/// A bridge between a host, which speaks MCP in lines, and a server, which speaks it over HTTP. Each message is a request of
+/// its own, in a task of its own. It translates nothing between the protocol's revisions.
+///
+/// - SeeAlso: [Transports](https://modelcontextprotocol.io/specification/2025-11-25/basic/transports)
+final class MCPBridge: Sendable {
+    /// The most messages that wait for their end at the same time.
+    private static let maximumRunning = 256
+    /// The code of errors that JSON-RPC leaves to programs.
+    private static let failed = -32000
+
+    struct State {
+        /// The host's first messages, which are repeated where a server has forgotten its session.
+        var initialize: MCPMessage?
+        var initialized: MCPMessage?
+        /// The revision that host and server agreed on, up to 2025-11-25.
+        var version: String?
+        var sessionID: String?
+        /// Settled when the messages that must come first have been sent.
+        var gate: Promise<Void>?
+        var fields = MCPFields()
+        /// The messages under way, by numbers.
+        var running: [UInt64: Task<Void, Never>] = [:]
+        /// The requests under way that a closed stream cancels (revision 2026-07-28), by their ids.
+        var cancellable: [JSONValue: UInt64] = [:]
+        var last: UInt64 = 0
+        /// Receives the server's own messages.
+        var listening: Task<Void, Never>?
+    }
+
+    let state = Mutex(State())
+    let access: MCPAccess
+    let console: Console
+    private let request: HTTPRequest
+    private let explain: @Sendable (any Error) -> String
+    private let output = QueueExecutor("identityctl.mcp-output")
+    private let ended = Promise<Void>()
+    private let renewals = SingleFlight<String, Void>()
+
+    /// - Parameter explain: Returns what went wrong and what to do, in a line.
+    init(
+        _ access: MCPAccess,
+        at request: HTTPRequest,
+        _ console: Console,
+        _ explain: @escaping @Sendable (any Error) -> String
+    ) {
+        (self.access, self.request, self.console, self.explain) = (access, request, console, explain)
+    }
+
+    /// Waits until the host reads no more.
+    func failure() async throws { try await ended.value() }
+
+    /// Ends all requests, with a second for those under way, and then the session.
+    func end() async {
+        let (tasks, listening) = state.withLock { (Array($0.running.values), $0.listening) }
+        listening?.cancel()
+        try? await withDeadline(.seconds(1)) { for task in tasks { await task.value } }
+        for task in tasks { task.cancel() }
+        guard state.withLock(\.sessionID) != nil else { return }
+        // The signal that ended the command does not end this.
+        await Task {
+            _ = try? await withDeadline(.seconds(1)) { [self] in
+                try await access.stream(request(.delete), asks: false).response.status
+            }
+        }.value
+    }
+
+    // MARK: - Messages of the host
+
+    func receive(_ line: MCPLines.Line) async {
+        do {
+            switch line {
+            case .whole(let text):
+                for message in try MCPMessage.all(in: text) { await begin(message) }
+            case .tooLong: throw MCPMessage.Problem.tooLarge
+            }
+        } catch {
+            let text =
+                switch line {
+                case .whole(let text), .tooLong(let text): text
+                }
+            await write(MCPMessage.failure(of: MCPMessage.id(inBeginningOf: text), -32600, "\(error)"))
+        }
+    }
+
+    private func begin(_ message: MCPMessage) async {
+        let version: String?
+        do {
+            version = try MCPFields.version(of: message)
+            if message.method == "notifications/cancelled", try cancel(message) { return }
+        } catch {
+            return await answer(message, with: error)
+        }
+        let hasBegun = state.withLock { state in
+            guard state.running.count < Self.maximumRunning else { return false }
+            let before = version == nil ? state.gate : nil
+            let after = Promise<Void>()
+            if message.method == "initialize" || message.method == "notifications/initialized" { state.gate = after }
+            state.last += 1
+            let number = state.last
+            if version != nil, let id = message.id { state.cancellable[id] = number }
+            state.running[number] = Task {
+                try? await before?.value()
+                await run(message, version)
+                after.finish(.success(()))
+                self.state.withLock { state in
+                    state.running[number] = nil
+                    if let id = message.id, state.cancellable[id] == number { state.cancellable[id] = nil }
+                }
+            }
+            return true
+        }
+        if !hasBegun {
+            await answer(message, with: MCPMessage.Problem("\(Self.maximumRunning) messages wait for answers already."))
+        }
+    }
+
+    /// Ends the request that a notification is about, if closing its stream is what cancels it.
+    private func cancel(_ message: MCPMessage) throws -> Bool {
+        guard let id = try message.object("params")?["requestId"] else { return false }
+        return state.withLock { state in
+            guard let number = state.cancellable[id], let task = state.running[number] else { return false }
+            task.cancel()
+            return true
+        }
+    }
+
+    private func run(_ message: MCPMessage, _ version: String?) async {
+        do {
+            try await exchange(message, version, isRepeated: false)
+        } catch {
+            if Task.isCancelled || error is CancellationError { return }
+            await answer(message, with: error)
+        }
+    }
+
+    /// Tells the host what went wrong with its message, or else the person.
+    private func answer(_ message: MCPMessage, with error: any Error) async {
+        guard message.isRequest else { return console.line(explain(error)) }
+        if let refusal = error as? MCPRefusal, let object = refusal.error {
+            return await write(MCPMessage.failure(of: message.id, object))
+        }
+        let code = (error as? AuthenticationError).map { JSONObject([("code", .string($0.code.rawValue))]) }
+        await write(MCPMessage.failure(of: message.id, Self.failed, explain(error), data: code))
+    }
+
+    // MARK: - Requests
+
+    func request(_ method: HTTPRequest.Method, in version: HTTPFields? = nil) -> HTTPRequest {
+        var request = request
+        request.method = method
+        let (agreed, session) = state.withLock { ($0.version, $0.sessionID) }
+        request.headerFields[.accept] = method == .get ? "text/event-stream" : "application/json, text/event-stream"
+        if let version {
+            request.headerFields.append(contentsOf: version)
+        } else {
+            if let agreed { request.headerFields[.protocolVersion] = agreed }
+            if let session { request.headerFields[.mcpSessionID] = session }
+        }
+        return request
+    }
+
+    /// Sends a message, and writes what the server answers.
+    private func exchange(_ message: MCPMessage, _ version: String?, isRepeated: Bool) async throws {
+        let isFirst = message.method == "initialize"
+        if isFirst { state.withLock { ($0.initialize, $0.sessionID, $0.version) = (message, nil, nil) } }
+        let fields = try version.map { version in
+            try state.withLock { try $0.fields.fields(for: message, version: version) }
+        }
+        let session = state.withLock(\.sessionID)
+        let (response, body) = try await access.stream(request(.post, in: fields), body: message.line)
+        if response.status == .notFound, let session, fields == nil, !isFirst, !isRepeated {
+            try await renewals.run(session) { [self] in try await renew(session) }
+            return try await exchange(message, version, isRepeated: true)
+        }
+        guard response.status.kind == .successful else { throw try await MCPRefusal(response, body) }
+        if isFirst { try adopt(response) }
+        if message.method == "notifications/initialized" {
+            state.withLock { $0.initialized = message }
+            listen()
+        }
+        guard message.isRequest else { return }
+        if response.mediaType == "text/event-stream" {
+            try await follow(body, for: message, resumes: fields == nil)
+        } else {
+            let text = try await Self.whole(body)
+            guard !text.isEmpty else { throw MCPMessage.Problem("The server took the request, and gave no answer.") }
+            var isAnswered = false
+            for answer in try MCPMessage.all(in: text) {
+                isAnswered = try await deliver(answer, to: message) || isAnswered
+            }
+            guard isAnswered else { throw MCPMessage.Problem("The server answered another request.") }
+        }
+    }
+
+    /// Takes the session of a first answer.
+    private func adopt(_ response: HTTPResponse) throws {
+        let session = response.headerFields[.mcpSessionID]
+        guard session.map(MCPFields.isUsable) != false else {
+            throw MCPMessage.Problem("The server named a session with characters that no header field may hold.")
+        }
+        state.withLock { $0.sessionID = session }
+    }
+
+    /// Begins a session in place of one that the server has forgotten.
+    private func renew(_ forgotten: String) async throws {
+        let (first, second, version) = state.withLock { ($0.initialize, $0.initialized, $0.version) }
+        guard let first, state.withLock(\.sessionID) == forgotten else { return }
+        state.withLock { ($0.sessionID, $0.version) = (nil, nil) }
+        do {
+            let (response, body) = try await access.stream(request(.post), body: first.line)
+            guard response.status.kind == .successful else { throw try await MCPRefusal(response, body) }
+            guard try await answer(in: body, response)?.object("result")?.string("protocolVersion") == version else {
+                throw MCPMessage.Problem("The server began a session in another revision. Start its bridge again.")
+            }
+            try adopt(response)
+            state.withLock { $0.version = version }
+        } catch {
+            // The next message tries again.
+            state.withLock { ($0.sessionID, $0.version) = (forgotten, version) }
+            throw error
+        }
+        if let second { _ = try await access.stream(request(.post), body: second.line) }
+        listen()
+    }
+
+    /// Returns the answer to a message that the host did not send now.
+    private func answer(in body: ResponseBody, _ response: HTTPResponse) async throws -> MCPMessage? {
+        guard response.mediaType == "text/event-stream" else { return try MCPMessage(await Self.whole(body)) }
+        var events = EventStream()
+        for try await piece in body {
+            for event in try events.add(piece) {
+                let message = try MCPMessage(event)
+                if message.isAnswer { return message }
+            }
+        }
+        return nil
+    }
+
+    private static func whole(_ body: ResponseBody) async throws -> [UInt8] {
+        var text: [UInt8] = []
+        for try await piece in body {
+            text += piece
+            guard text.count <= MCPMessage.maximumBytes else { throw MCPMessage.Problem.tooLarge }
+        }
+        return text
+    }
+
+    // MARK: - Messages of the server
+
+    /// Writes a message of the server.
+    ///
+    /// - Parameter request: The request whose stream brought it; `nil` for the server's own stream.
+    /// - Returns: Whether it is the request's answer.
+    func deliver(_ message: MCPMessage, to request: MCPMessage?) async throws -> Bool {
+        var message = message
+        let isAnswer = message.isAnswer && request != nil && message.id == request?.id
+        if isAnswer, request?.method == "initialize",
+            let version = try message.object("result")?.string("protocolVersion"), MCPFields.isUsable(version)
+        {
+            state.withLock { $0.version = version }
+        }
+        if isAnswer, let request, request.method == "tools/list", try MCPFields.version(of: request) != nil {
+            let (answer, left) = try state.withLock { try $0.fields.note(toolsIn: message) }
+            message = answer
+            for name in left {
+                console.line("The tool \(name.printable) is left out: its x-mcp-header is not possible.")
+            }
+        }
+        await write(message.line)
+        return isAnswer
+    }
+
+    private func write(_ line: [UInt8]) async {
+        do {
+            try await output.run { try StandardStream.output.write(line + [0x0A]) }
+        } catch {
+            ended.finish(.failure(error))
+        }
+    }
+}
+
+/// A server's answer with another status than 200 to 299.
+struct MCPRefusal: Error {
+    let status: Int
+    /// The error in its body, if that is one of JSON-RPC.
+    private(set) var error: JSONObject?
+
+    init(_ response: HTTPResponse, _ body: ResponseBody) async throws {
+        status = response.status.code
+        guard response.mediaType == "application/json" else { return }
+        var text: [UInt8] = []
+        for try await piece in body where text.count <= 64 << 10 { text += piece }
+        guard let object = try? MCPMessage(text).object("error"), object.integer("code") != nil,
+            object.string("message") != nil
+        else { return }
+        error = object
+    }
+}
+
+extension MCPRefusal: CustomStringConvertible {
+    var description: String { "The server answered with status \(status)." }
+}
+
+extension HTTPResponse {
+    /// The type of the body, without parameters.
+    var mediaType: String {
+        let type = headerFields[.contentType]?.split(separator: ";").first ?? ""
+        return type.trimmingPrefix { $0 == " " }.split(separator: " ").first?.lowercased() ?? ""
+    }
+}

@@ -1,0 +1,131 @@
+// Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
+
+import ArgumentParser
+import IdentityClient
+import IdentityResources
+import SystemSupport
+
+/// Whose token a bridge sends. A file of a project can name any address and any profile, so that a profile must say itself that
+/// it serves the address, as with a helper.
+extension MCPCommand {
+    func environment(above variables: Environment) throws -> Environment {
+        guard !provider.namesOne(variables), try variables.given("resource", provider.resource) == nil else {
+            throw UsageError(
+                """
+                'identityctl mcp' takes no client, provider or resource. Sign in once with these options ('identityctl login \
+                --resource \(url.shellWord)'), or keep them in a profile with a line 'serves = ADDRESS'.
+                """
+            )
+        }
+        if try variables.given("agent", nil) != nil { return variables }
+        if let given = try variables.given("profile", provider.profile), given.text != ProfileName.none {
+            let environment = try provider.environment(above: variables)
+            guard try environment.profile.map(reaches) == true else {
+                throw given.error(
+                    "the profile does not serve \(url.printable). If it may have the token, add a line: serves = ADDRESS"
+                )
+            }
+            return environment
+        }
+        if let known = try KnownResources(variables).profile(for: url) { return variables.above(known) }
+        guard let address = ServedAddress(asked: url) else { return variables }
+        return variables.above(try ProfileDirectory(variables).profile(serving: address) { _ in })
+    }
+
+    private func reaches(_ profile: Profile) throws -> Bool {
+        if let resource = profile.given("resource"), let address = WebAddress(url) {
+            return WebAddress(resource.text)?.isAbove(address) == true
+        }
+        guard let address = ServedAddress(asked: url) else { return false }
+        return try profile.depth(of: address) != nil
+    }
+
+    /// The same options for `call`.
+    var call: CallCommand {
+        get throws {
+            var call = try CallCommand.parse([url])
+            (call.provider, call.token, call.account) = (provider, token, account)
+            return call
+        }
+    }
+
+    /// Returns what acquires the token, and its scopes.
+    ///
+    /// - Parameter scopes: The scopes that the server demanded beyond the usual ones.
+    /// - Throws: `.noTokensFound` before the first sign-in; `UsageError`.
+    func caller(demanding scopes: Set<Scope>, _ session: Session) async throws -> (CallCommand.Caller, Set<Scope>) {
+        // Another process may have signed in since.
+        if session.environment.profile.map(\.isOfResource) != false, try session.environment.given("agent", nil) == nil,
+            let known = try KnownResources(session.environment).profile(for: url)
+        {
+            session.adopt(known)
+        }
+        let environment = session.environment
+        if try environment.given("agent", nil) != nil {
+            guard let served = ServedAddress(asked: url) else { throw UsageError("<url>: \(ServedAddress.form)") }
+            let caller = try await call.caller(in: session, serving: served)
+            return (caller, try token.scopes(environment).union(scopes))
+        }
+        guard environment.profile != nil else { throw ResourceSearch.unknown(Given(text: url, origin: "<url>")) }
+        return (try await call.caller(in: session), try token.scopes(environment).union(scopes))
+    }
+
+    /// Whether a token can be had without a person.
+    func isSignedIn(demanding scopes: Set<Scope>, _ session: Session) async throws -> Bool {
+        do {
+            let (caller, scopes) = try await caller(demanding: scopes, session)
+            _ = try await caller.acquire(SilentParameters(scopes: scopes, account: caller.account))
+            return true
+        } catch AuthenticationError.interactionRequired {
+            return false
+        }
+    }
+
+    /// The turn to sign in; `nil` without a home directory.
+    func turns(_ environment: Environment) throws -> SignInTurn? {
+        let directory = try ProfileDirectory(environment)
+        let path =
+            if let profile = environment.profile, !profile.isOfResource {
+                directory.signInPath(of: profile)
+            } else {
+                directory.signInPath(ofResource: url)
+            }
+        return path.map(SignInTurn.init)
+    }
+
+    /// Signs in, unless another process does, or has done so.
+    ///
+    /// - Throws: The errors of a sign-in. One that came to nothing is noted, so that no tab opens for a while.
+    func signIn(_ session: Session) async throws {
+        guard let turns = try turns(session.environment) else {
+            throw UsageError("There is no home directory for the sign-in: set HOME.")
+        }
+        let turn: HeldLock
+        do {
+            turn = try await turns.take(within: .seconds(1))
+        } catch AuthenticationError.Code.cacheBusy {
+            return
+        }
+        defer { turn.end() }
+        let scopes = try token.scopes(session.environment)
+        if try await isSignedIn(demanding: scopes, session) { return }
+        guard !turns.isDeclined else { throw AuthenticationError(.userCancelled, SignInTurn.wasDeclined) }
+        do {
+            try await signInHere(scopes, session)
+        } catch let error as AuthenticationError where .network ~= error.code || .serverUnavailable ~= error.code {
+            throw error
+        } catch {
+            if !(error is CancellationError) { try turns.decline() }
+            throw error
+        }
+    }
+
+    private func signInHere(_ scopes: Set<Scope>, _ session: Session) async throws {
+        guard session.environment.profile.map(\.isOfResource) == false else {
+            return try await call.signIn(for: Given(text: url, origin: "<url>"), scopes, in: session)
+        }
+        var login = try LoginCommand.parse(["--if-needed"])
+        (login.provider, login.token, login.account) = (provider, token, account)
+        try await login.run(in: session)
+    }
+}
