@@ -115,6 +115,21 @@ struct HelperCall {
         return try directory.profile(serving: address, for: person) { session.console.line("Warning: \($0)") }
     }
 
+    /// Returns what gives the token for an address by the sign-in for it; `nil` without one, or with an agent.
+    func source(ofResource address: String, in session: Session) throws -> HelperSource? {
+        let variables = session.environment.above(nil)
+        guard try variables.given("agent", nil) == nil, let known = try KnownResources(variables).profile(for: address)
+        else { return nil }
+        return HelperSource(
+            // Variables that name another client belong to that one.
+            environment: (token.provider.namesOne(variables) ? variables.withoutOptions : variables).above(known),
+            username: nil,
+            person: nil,
+            command: token,
+            agent: nil
+        )
+    }
+
     /// Returns what gives the token for a program that names no address: the client that an option, a variable, or
     /// `--profile` names, or else the default profile.
     func source(in session: Session) throws -> HelperSource {

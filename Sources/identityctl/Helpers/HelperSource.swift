@@ -122,7 +122,11 @@ struct HelperSource: Sendable {
     /// The options of the command that signs in.
     private var advised: SharedOptions {
         let options = command.sharedOptions
-        return environment.profile.map { options.replacing("--profile", with: $0.name.text) } ?? options
+        guard let profile = environment.profile else { return options }
+        guard !profile.isOfResource else {
+            return options.replacing("--resource", with: profile.given("resource")?.text ?? "")
+        }
+        return options.replacing("--profile", with: profile.name.text)
     }
 
     private func token(

@@ -123,7 +123,11 @@ final class Tool: Sendable {
     }
 
     func type(_ line: String) throws {
-        try input.fileHandleForWriting.write(contentsOf: Data("\(line)\n".utf8))
+        try typeBytes(Array("\(line)\n".utf8))
+    }
+
+    func typeBytes(_ bytes: [UInt8]) throws {
+        try input.fileHandleForWriting.write(contentsOf: Data(bytes))
     }
 
     func closeInput() throws {

@@ -1,0 +1,242 @@
+// Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
+
+import Foundation
+import Glibc
+import IdentityTesting
+import LoopbackHTTP
+import OAuthWire
+import Testing
+
+@testable import identityctl
+
+/// `identityctl mcp`, between a host and a server that behaves.
+@Suite(.timeLimit(.minutes(1)))
+struct MCPProcessTests {
+    /// Revisions up to 2025-11-25
+    @Test func speaksTheOlderRevisions() async throws {
+        let server = try MCPServer { request, message, _ in
+            switch message.string("method") {
+            case "tools/list":
+                let text = MCPServer.line(message["id"], "\n{\"tools\":[]}").split(separator: "\n").map {
+                    "data: \($0)\n"
+                }
+                return MCPServer.events(
+                    ": hello\n\n",
+                    #"data: {"method":"notifications/progress"}"# + "\n\n",
+                    text.joined() + "\n"
+                )
+            default: return nil
+            }
+        }
+        let person = try await server.person()
+        let bridge = try server.bridge(person)
+        for line in [
+            MCPServer.initialize, MCPServer.initialized, #"{"id":1,"method":"tools/list"}"#, #"{"id":9,"result":{}}"#,
+        ] {
+            try bridge.type(line)
+        }
+        _ = try await bridge.answer(1)
+        try await bridge.poll("the answer of the host") { server.requests.contains { $0.body.count == 20 } ? () : nil }
+        try bridge.closeInput()
+        let outcome = try await bridge.outcome()
+        #expect(outcome.status == 0 && outcome.errors.isEmpty, "\(outcome.errors)")
+        #expect(
+            try bridge.messages.map { $0.string("method") ?? $0["id"]?.jsonText } == [
+                "0", "notifications/progress", "1",
+            ]
+        )
+        let token = try await person.run(["token", "--profile", "work"]).output.dropLast()
+        for request in server.requests {
+            #expect(request.headers["Authorization"] == "Bearer \(token)" && request.headers["Origin"] == nil)
+        }
+        let first = try #require(server.requests.first)
+        #expect(first.headers["Content-Type"] == "application/json" && first.headers["Mcp-Session-Id"] == nil)
+        #expect(
+            first.headers["Accept"] == "application/json, text/event-stream"
+                && first.headers["MCP-Protocol-Version"] == nil
+        )
+        for request in server.requests.dropFirst() {
+            #expect(request.headers["Mcp-Session-Id"] == "session-1" && request.headers["Mcp-Method"] == nil)
+            #expect(request.headers["MCP-Protocol-Version"] == "2025-11-25")
+        }
+        let order = server.requests.map { request in
+            (try? JSONObject(parsing: request.body).string("method")) ?? request.method
+        }
+        #expect(order.prefix(2) == ["initialize", "notifications/initialized"] && order.last == "DELETE", "\(order)")
+        #expect(order.contains("GET"))
+    }
+
+    /// Revision 2026-07-28: no session, no stream of the server's own, and a closed request is a cancelled one.
+    @Test func speaksTheNewerRevision() async throws {
+        let ended = Gate()
+        let server = try MCPServer { _, message, _ in
+            switch message.string("method") {
+            case "tools/list":
+                let schema = #"{"properties":{"city":{"type":"string","x-mcp-header":"City"}}}"#
+                let other = #"{"properties":{"city":{"type":"number","x-mcp-header":"City"}}}"#
+                return MCPServer.json(
+                    message["id"],
+                    #"{"tools":[{"name":"weather","inputSchema":\#(schema)},{"name":"bad","inputSchema":\#(other)}]}"#
+                )
+            case "resources/read":
+                return LoopbackResponse(
+                    status: 200,
+                    headers: ["Content-Type": "text/event-stream"],
+                    body: .stream { writer in
+                        defer { ended.open() }
+                        while true { try await writer.write(Array(": still at it\n\n".utf8)) }
+                    }
+                )
+            default: return nil
+            }
+        }
+        let bridge = try server.bridge(try await server.person())
+        let meta = #""_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28"}"#
+        try bridge.type(#"{"id":1,"method":"tools/list","params":{\#(meta)}}"#)
+        let tools = try await bridge.answer(1).object("result")?.array("tools")
+        #expect(tools?.count == 1)
+        let arguments = #""arguments":{"city":"Köln"}"#
+        try bridge.type(#"{"id":2,"method":"tools/call","params":{\#(meta),"name":"weather",\#(arguments)}}"#)
+        _ = try await bridge.answer(2)
+        try bridge.type(#"{"id":3,"method":"resources/read","params":{\#(meta),"uri":"file:///a"}}"#)
+        try await bridge.poll("the request") { server.requests("resources/read").first.map { _ in } }
+        try bridge.type(#"{"method":"notifications/cancelled","params":{"requestId":3,\#(meta)}}"#)
+        try await ended.wait()
+        try bridge.closeInput()
+        let outcome = try await bridge.outcome()
+        #expect(outcome.status == 0 && outcome.errors.contains("The tool bad is left out"), "\(outcome.errors)")
+        #expect(try bridge.messages.compactMap { $0.integer("id") } == [1, 2])
+        let call = try #require(server.requests("tools/call").first)
+        #expect(call.headers["Mcp-Name"] == "weather" && call.headers["Mcp-Param-City"] == "=?base64?S8O2bG4=?=")
+        for request in server.requests {
+            #expect(request.method == "POST" && request.headers["Mcp-Session-Id"] == nil)
+            #expect(request.headers["MCP-Protocol-Version"] == "2026-07-28")
+            #expect(try request.headers["Mcp-Method"] == JSONObject(parsing: request.body).string("method"))
+        }
+        #expect(server.requests("notifications/cancelled").isEmpty)
+    }
+
+    @Test func oneThatTakesItsTimeHoldsUpNoOther() async throws {
+        let gate = Gate()
+        defer { gate.open() }
+        let server = try MCPServer { _, message, _ in
+            if message.string("method") == "slow" { try? await gate.wait() }  // cancelled: the bridge is gone
+            return nil
+        }
+        let bridge = try server.bridge(try await server.person())
+        try bridge.type(#"{"id":1,"method":"slow"}"#)
+        for id in 2..<40 { try bridge.type(#"{"id":\#(id),"method":"quick"}"#) }
+        for id in 2..<40 { _ = try await bridge.answer(id) }
+        #expect(try !bridge.messages.contains { $0.integer("id") == 1 })
+        gate.open()
+        _ = try await bridge.answer(1)
+    }
+
+    @Test func resumesAnAnswerThatBroke() async throws {
+        let server = try MCPServer { request, message, before in
+            switch (request.method, request.headers["Last-Event-ID"]) {
+            case ("POST", _) where message.string("method") == "long":
+                return MCPServer.events("retry: 1\nid: a\ndata:\n\n", #"data: {"method":"progress"}"# + "\n\n")
+            // Nothing yet, and no event: the next attempt comes.
+            case ("GET", "a"?) where before == 0: return MCPServer.events("")
+            case ("GET", "a"?): return MCPServer.events("data: \(MCPServer.line(.integer(1), "{}"))\n\n")
+            default: return nil
+            }
+        }
+        let bridge = try server.bridge(try await server.person())
+        try bridge.type(#"{"id":1,"method":"long"}"#)
+        #expect(try await bridge.answer(1)["result"] != nil)
+        #expect(server.requests("long").count == 1 && server.requests("GET").count == 2)
+        // Without a place to go on from, the host is told.
+        let broken = try MCPServer { _, message, _ in message["id"] == nil ? nil : MCPServer.events("data: {\n") }
+        let other = try broken.bridge(try await broken.person())
+        try other.type(#"{"id":1,"method":"long"}"#)
+        let text = try await other.answer(1).object("error")?.string("message")
+        #expect(text?.contains("broke before the answer") == true, "\(text ?? "")")
+    }
+
+    @Test func beginsASessionAnewThatTheServerForgot() async throws {
+        let server = try MCPServer { request, message, before in
+            switch message.string("method") {
+            case "initialize" where before > 0:
+                var answer = MCPServer.json(message["id"], #"{"protocolVersion":"2025-11-25"}"#)
+                answer.headers.append("Mcp-Session-Id", "session-2")
+                return answer
+            case "call" where request.headers["Mcp-Session-Id"] == "session-1": return LoopbackResponse(status: 404)
+            default: return nil
+            }
+        }
+        let bridge = try server.bridge(try await server.person())
+        for line in [MCPServer.initialize, MCPServer.initialized] { try bridge.type(line) }
+        _ = try await bridge.answer(0)
+        for id in 1...5 { try bridge.type(#"{"id":\#(id),"method":"call"}"#) }
+        for id in 1...5 { #expect(try await bridge.answer(id)["result"] != nil) }
+        #expect(server.requests("initialize").count == 2 && server.requests("notifications/initialized").count == 2)
+        #expect(try bridge.messages.count { $0.integer("id") == 0 } == 1)
+    }
+
+    @Test func bringsTheServersOwnMessages() async throws {
+        let gate = Gate()
+        defer { gate.open() }
+        let server = try MCPServer { request, _, before in
+            guard request.method == "GET" else { return nil }
+            let event = #"{"id":\#(before),"method":"sampling/createMessage"}"#
+            guard before == 0 else { return MCPServer.events("data: \(event)\n\n") { try await gate.wait() } }
+            return MCPServer.events("retry: 1\nid: e1\ndata: \(event)\n\n")
+        }
+        let bridge = try server.bridge(try await server.person())
+        for line in [MCPServer.initialize, MCPServer.initialized] { try bridge.type(line) }
+        for id in 0...1 {
+            _ = try await bridge.poll("a request") {
+                try? bridge.messages.first { $0.integer("id") == id && $0.string("method") == "sampling/createMessage" }
+            }
+        }
+        #expect(server.requests("GET").map { $0.headers["Last-Event-ID"] } == [nil, "e1"])
+    }
+
+    @Test func renewsATokenThatTheServerRefuses() async throws {
+        let server = try MCPServer { _, _, before in
+            guard before == 0 else { return nil }
+            return LoopbackResponse(status: 401, headers: ["WWW-Authenticate": "Bearer error=\"invalid_token\""])
+        }
+        let person = try await server.person()
+        let bridge = try server.bridge(person)
+        try bridge.type(#"{"id":1,"method":"x"}"#)
+        #expect(try await bridge.answer(1)["result"] != nil)
+        #expect(Set(server.requests.compactMap { $0.headers["Authorization"] }).count == 2)
+        #expect(person.setup.provider.count(of: .token) == 2)
+    }
+
+    @Test func errorsOfHTTPAreErrorsOfTheRequest() async throws {
+        let server = try MCPServer { _, message, _ in
+            switch message.string("method") {
+            case "own":
+                let body = #"{"jsonrpc":"2.0","id":null,"error":{"code":-32004,"message":"Unsupported"}}"#
+                return LoopbackResponse(status: 400, text: body, type: "application/json")
+            case "plain": return LoopbackResponse(status: 500, text: "<html>")
+            case "nothing": return LoopbackResponse(status: 202)
+            case "other": return MCPServer.json(.integer(99), "{}")
+            case "refused": return LoopbackResponse(status: 401)
+            default: return nil
+            }
+        }
+        let bridge = try server.bridge(try await server.person())
+        let expected = [
+            ("own", "Unsupported"), ("plain", "status 500"), ("nothing", "gave no answer"),
+            ("other", "another request"),
+            ("refused", "identityctl login --profile work"),
+        ]
+        for (index, (method, _)) in expected.enumerated() {
+            try bridge.type(#"{"id":\#(index),"method":"\#(method)"}"#)
+        }
+        for (index, (method, words)) in expected.enumerated() {
+            let error = try await bridge.answer(index).object("error")
+            #expect(error?.string("message")?.contains(words) == true, "\(method): \(error?.jsonText ?? "")")
+            #expect(error?.integer("code") == (method == "own" ? -32004 : -32000))
+        }
+    }
+}
+
+extension JSONObject {
+    fileprivate var jsonText: String { String(decoding: serialized(), as: UTF8.self) }
+}

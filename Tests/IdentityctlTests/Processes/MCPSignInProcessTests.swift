@@ -1,0 +1,149 @@
+// Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
+
+import Foundation
+import Glibc
+import IdentityTesting
+import OAuthWire
+import Testing
+
+@testable import identityctl
+
+/// The sign-in that a bridge needs. The API answers with no message of JSON-RPC, which the bridges tell in an error.
+@Suite(.timeLimit(.minutes(1)))
+struct MCPSignInProcessTests {
+    private let setup: ToolSetup
+    private let url: String
+    private let browser = BrowserStandIn()
+    private let variables: [String: String]
+    private static let call = #"{"id":1,"method":"x"}"#
+
+    init() throws {
+        setup = try ToolSetup()
+        setup.provider.settings.resource = TestIdentityProvider.Resource(scopes: ["read"])
+        setup.provider.settings.registersClients = true
+        url = setup.provider.resourceAddress
+        variables = [
+            "HOME": setup.directory.path, "XDG_RUNTIME_DIR": setup.directory.path, "DISPLAY": ":99",
+            "IDENTITYCTL_CACHE": "file:\(setup.directory.path)/cache", "IDENTITYCTL_BROWSER": try browser.command,
+        ]
+    }
+
+    private func bridge(_ more: [String: String] = [:]) throws -> Tool {
+        let bridge = try Tool(["mcp", url], variables.merging(more) { $1 })
+        try bridge.type(Self.call)
+        return bridge
+    }
+
+    private func visit(_ tool: Tool) async throws {
+        let address = try await tool.poll("a page") { browser.address }
+        try await ScriptedBrowser(provider: nil).visit(try #require(URL(string: address)))
+    }
+
+    private func text(_ answer: JSONObject) -> String { answer.object("error")?.string("message") ?? "" }
+
+    @Test func opensOnePageForTwentyBridges() async throws {
+        let bridges = try (0..<20).map { _ in try bridge() }
+        try await visit(bridges[0])
+        for bridge in bridges { #expect(text(try await bridge.answer(1)).contains("no method, result or error")) }
+        let provider = setup.provider
+        #expect(provider.count(of: .registration) == 1 && provider.count(of: .authorization) == 1)
+        #expect(provider.count(of: .token) == 1)
+        let page = try #require(browser.question)
+        #expect(page.contains(url) && page.contains("opens the sign-in page of \(setup.issuer)"))
+    }
+
+    @Test func losesNothingIfTheHostEndsTheBridge() async throws {
+        let bridge = try bridge()
+        _ = try await bridge.poll("a page") { browser.address }
+        #expect(bridge.interrupt(by: SIGKILL))
+        let next = try self.bridge()
+        try await visit(next)
+        #expect(text(try await next.answer(1)).contains("no method, result or error"))
+        #expect(setup.provider.count(of: .authorization) == 1 && setup.provider.count(of: .token) == 1)
+    }
+
+    @Test func opensNoOtherTabAfterOneThatCameToNothing() async throws {
+        let first = try bridge(["PERSON_MODE": "disagree"])
+        #expect(text(try await first.answer(1)).contains("identityctl login --resource \(url)"))
+        try first.type(#"{"id":2,"method":"x"}"#)
+        #expect(text(try await first.answer(2)).contains("identityctl login --resource \(url)"))
+        _ = try await first.errorLine { $0.contains("no browser is opened for ten minutes") }
+        #expect(setup.provider.count(of: .authorization) == 0 && browser.address == nil)
+        // The next message after a sign-in works without another start.
+        let login = try Tool(["login", "--resource", url], variables)
+        try await visit(login)
+        #expect(try await login.outcome().status == 0)
+        try first.type(#"{"id":3,"method":"x"}"#)
+        #expect(text(try await first.answer(3)).contains("no method, result or error"))
+    }
+
+    @Test(arguments: [
+        ["DISPLAY": ""], ["SSH_CONNECTION": "192.0.2.1 1 192.0.2.2 22"], ["IDENTITYCTL_SIGN_IN": "never"],
+    ])
+    func saysWhatToRunWhereNoPageMayOpen(_ more: [String: String]) async throws {
+        let bridge = try bridge(more)
+        let text = text(try await bridge.answer(1))
+        #expect(text.contains("To sign in, run: identityctl login --resource \(url)"), "\(text)")
+        #expect(browser.address == nil && setup.provider.requests.isEmpty)
+    }
+
+    /// RFC 6750 §3.1
+    @Test func asksForTheScopesThatTheServerDemands() async throws {
+        let first = try bridge()
+        try await visit(first)
+        _ = try await first.answer(1)
+        setup.provider.settings.resource?.demandedScopes = ["write"]
+        let before = browser.address
+        try first.type(#"{"id":2,"method":"x"}"#)
+        let address = try await first.poll("another page") { browser.address.flatMap { $0 == before ? nil : $0 } }
+        try await ScriptedBrowser(provider: nil).visit(try #require(URL(string: address)))
+        #expect(text(try await first.answer(2)).contains("no method, result or error"))
+        #expect(setup.provider.count(of: .authorization) == 2)
+    }
+}
+
+/// `identityctl helper headers URL`
+@Suite(.timeLimit(.minutes(1)))
+struct HeadersHelperProcessTests {
+    @Test func printsTheHeaderOfARequestToAnAddress() async throws {
+        let person = try await Person(serves: "https://mcp.test/notes")
+        let token = try await person.login()
+        for address in ["https://mcp.test/notes", "https://mcp.test/notes/a?b=c"] {
+            let outcome = try await person.run(["helper", "headers", address])
+            #expect(outcome.output == "{\"Authorization\":\"Bearer \(token)\"}\n" && outcome.status == 0, "\(outcome)")
+        }
+        for address in ["https://mcp.test/", "https://other.test/notes"] {
+            let outcome = try await person.run(["helper", "headers", address])
+            #expect(outcome.status == 2 && outcome.output.isEmpty, "\(outcome)")
+            #expect(outcome.errors.contains("To sign in, run: identityctl login --resource \(address)"), "\(outcome)")
+        }
+        #expect(try await person.run(["helper", "headers", "ftp://x"]).status == 64)
+    }
+
+    @Test func takesTheSignInForTheAddress() async throws {
+        let setup = try ToolSetup()
+        setup.provider.settings.resource = TestIdentityProvider.Resource(scopes: ["read"])
+        setup.provider.settings.registersClients = true
+        let variables = [
+            "HOME": setup.directory.path, "XDG_RUNTIME_DIR": setup.directory.path, "DISPLAY": ":99",
+            "IDENTITYCTL_CACHE": "file:\(setup.directory.path)/cache", "IDENTITYCTL_BROWSER": BrowserStandIn.name,
+        ]
+        let url = setup.provider.resourceAddress
+        let login = try Tool(["login", "--resource", url], variables)
+        try await ScriptedBrowser(provider: nil).visit(try await login.shownAddress())
+        #expect(try await login.outcome().status == 0)
+        let outcome = try await Tool.run(["helper", "headers", url], variables)
+        let token = try JSONObject(parsing: Array(outcome.output.utf8)).string("Authorization")?.split(separator: " ")
+            .last
+        #expect(setup.provider.accepts(accessToken: String(try #require(token))), "\(outcome)")
+        let other = try await Tool.run(
+            ["helper", "headers", url.replacingOccurrences(of: "/mcp", with: "/other")],
+            variables
+        )
+        #expect(other.status == 2 && other.output.isEmpty, "\(other)")
+        // After the sign-out the advice names the address.
+        #expect(try await Tool.run(["logout", "--resource", url], variables).status == 0)
+        let after = try await Tool.run(["helper", "headers", url], variables)
+        #expect(after.status == 2 && after.errors.contains("identityctl login --resource \(url)"), "\(after)")
+    }
+}
