@@ -124,8 +124,8 @@ final class MCPAccess: Sendable {
         throw error
     }
 
-    /// The person looks at a browser, and at no terminal.
-    private static var variables: [String: String] {
+    /// The variables of a process that goes on without the bridge. The person looks at a browser, and at no terminal.
+    static var variables: [String: String] {
         var variables = ProcessInfo.processInfo.environment
         for name in ["manual", "device-code", "print-token", "json"] {
             variables[Environment.variable(for: name)] = "0"

@@ -67,7 +67,61 @@ extension MCPCommand {
             return (caller, try token.scopes(environment).union(scopes))
         }
         guard environment.profile != nil else { throw ResourceSearch.unknown(Given(text: url, origin: "<url>")) }
-        return (try await call.caller(in: session), try token.scopes(environment).union(scopes))
+        let caller = try await call.caller(in: session)
+        let all = try token.scopes(environment).union(scopes)
+        guard !signsIn, renewed == nil else { return (caller, all) }
+        let own = CallCommand.Caller(application: caller.application, account: caller.account) { parameters in
+            try await token(parameters, caller)
+        }
+        return (own, all)
+    }
+
+    /// Returns the token of the cache. One that has to be renewed is renewed by a process of its own, since a bridge may be ended
+    /// between the server's answer, which spends the refresh token, and its being stored.
+    private func token(
+        _ parameters: SilentParameters,
+        _ caller: CallCommand.Caller
+    ) async throws -> AuthenticationResult {
+        guard parameters.claims == nil else { return try await caller.acquire(parameters) }
+        if let kept = try await Self.kept(parameters, caller) { return kept }
+        let refused = parameters.refusedToken.map { Digest.hexadecimal(of: [$0]) } ?? "expired"
+        _ = try await DetachedProcess.run(
+            "/proc/self/exe",
+            arguments: ["identityctl", "mcp", url, "--renew=\(refused)"] + options(demanding: parameters.scopes).words,
+            environment: MCPAccess.variables,
+            timeout: .seconds(50)
+        )
+        // What went wrong is told by another attempt.
+        if let kept = try await Self.kept(parameters, caller) { return kept }
+        return try await caller.acquire(parameters)
+    }
+
+    /// Returns a token of the cache; `nil` if there is none that is good and was not refused.
+    private static func kept(
+        _ parameters: SilentParameters,
+        _ caller: CallCommand.Caller
+    ) async throws -> AuthenticationResult? {
+        var kept = parameters
+        (kept.usesCacheOnly, kept.refusedToken) = (true, nil)
+        do {
+            let found = try await caller.acquire(kept)
+            return found.accessToken == parameters.refusedToken ? nil : found
+        } catch AuthenticationError.Code.networkNotAllowed {
+            return nil
+        }
+    }
+
+    /// Renews the token, unless another process has done so.
+    ///
+    /// - Parameter refused: The digest of the token that the server refused.
+    func renew(_ refused: String, _ session: Session) async throws {
+        let (caller, scopes) = try await caller(demanding: token.scopes(session.environment), session)
+        var parameters = SilentParameters(scopes: scopes, account: caller.account)
+        if let kept = try await Self.kept(parameters, caller) {
+            guard Digest.hexadecimal(of: [kept.accessToken]) == refused else { return }
+            parameters.refusedToken = kept.accessToken
+        }
+        _ = try await caller.acquire(parameters)
     }
 
     /// Whether a token can be had without a person.

@@ -36,12 +36,17 @@ struct MCPCommand: ToolCommand {
     @Flag(name: .customLong("sign-in"), help: .hidden)
     var signsIn = false
 
+    /// Renews the token, in a process of its own that a bridge starts: the one with this digest, or one that has expired.
+    @Option(name: .customLong("renew"), help: .hidden)
+    var renewed: String?
+
     var clientOptions: ProviderOptions? { provider }
     var asksAgent: Bool { true }
     var sharedOptions: SharedOptions { SharedOptions(provider, token, account) }
 
     func run(in session: Session) async throws {
         guard !signsIn else { return try await signIn(session) }
+        if let renewed { return try await renew(renewed, session) }
         let access = try MCPAccess(self, session)
         access.prepare()
         let bridge = MCPBridge(access, at: HTTPRequest(.post, to: try call.address()), session.console) { error in

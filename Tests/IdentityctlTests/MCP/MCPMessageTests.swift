@@ -98,7 +98,7 @@ import Testing
     private static let text = """
         : a comment\n\
         data: one\r\n\r\n\
-        id: 7\ndata:{"a":\ndata: 1}\nevent: message\n\n\
+        id: 7\r\ndata:{"a":\r\ndata: 1}\nevent: message\n\n\
         data\n\nid: 8\nretry: 250\ndata:\r\r\
         data: two\n
         """

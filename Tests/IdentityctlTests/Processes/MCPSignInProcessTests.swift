@@ -87,6 +87,23 @@ struct MCPSignInProcessTests {
         #expect(browser.address == nil && setup.provider.requests.isEmpty)
     }
 
+    /// The refresh token is spent when the bridge is killed.
+    @Test func losesNoSignInIfTheHostEndsTheBridgeDuringARefresh() async throws {
+        let first = try bridge()
+        try await visit(first)
+        _ = try await first.answer(1)
+        let (gate, asked) = (Gate(), setup.provider.count(of: .token))
+        setup.provider.failNext(.token, with: .held(by: gate))
+        setup.provider.failNext(.resource, with: .answer(status: 401))
+        try first.type(#"{"id":2,"method":"x"}"#)
+        try await first.poll("a refresh") { setup.provider.count(of: .token) > asked ? () : nil }
+        #expect(first.interrupt(by: SIGKILL))
+        gate.open()
+        let next = try bridge()
+        #expect(text(try await next.answer(1)).contains("no method, result or error"))
+        #expect(setup.provider.count(of: .token) == asked + 1 && setup.provider.count(of: .authorization) == 1)
+    }
+
     /// RFC 6750 §3.1
     @Test func asksForTheScopesThatTheServerDemands() async throws {
         let first = try bridge()
