@@ -33,8 +33,8 @@ package struct WaitingRedirectReceiver: RedirectReceiver {
                 return try await start()
             } catch let error as AuthenticationError where error.code == .redirectUnavailable {
                 // An error with a cause is about this computer, and one port alone may be another program's for good.
-                guard case .loopback(_, let ports?, _) = redirectURI.kind, ports.count > 1, error.underlyingError == nil,
-                    ContinuousClock.now < deadline
+                guard case .loopback(_, let ports?, _) = redirectURI.kind, ports.count > 1,
+                    error.underlyingError == nil, ContinuousClock.now < deadline
                 else { throw error }
                 try await Task.sleep(for: .milliseconds(100))
             }
