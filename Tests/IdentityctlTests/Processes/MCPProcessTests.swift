@@ -207,6 +207,24 @@ struct MCPProcessTests {
         #expect(person.setup.provider.count(of: .token) == 2)
     }
 
+    @Test func takesTheTokenOfAnAgentThatServesTheAddress() async throws {
+        let (server, other) = (try MCPServer(), try MCPServer())
+        let person = try await server.person()
+        let socket = "\(person.home)/run/agent.sock"
+        let agent = try Tool(["agent", "--socket", socket], person.variables)
+        _ = try await agent.errorLine { $0.hasPrefix("The agent listens.") }
+        // As on another machine, which has no profile.
+        let variables = ["IDENTITYCTL_AGENT": socket, "HOME": "/nonexistent", "DISPLAY": ":99"]
+        let bridge = try Tool(["mcp", server.address], variables)
+        try bridge.type(#"{"id":1,"method":"x"}"#)
+        #expect(try await bridge.answer(1)["result"] != nil)
+        let stranger = try Tool(["mcp", other.address], variables)
+        try stranger.type(#"{"id":1,"method":"x"}"#)
+        let text = try await stranger.answer(1).object("error")?.string("message")
+        #expect(text?.contains("No profile of the agent serves \(other.address)") == true, "\(text ?? "")")
+        #expect(other.requests.isEmpty)
+    }
+
     @Test func errorsOfHTTPAreErrorsOfTheRequest() async throws {
         let server = try MCPServer { _, message, _ in
             switch message.string("method") {

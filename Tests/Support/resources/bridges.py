@@ -175,7 +175,7 @@ def measure():
         [PROGRAM, "token", "--resource", URL], capture_output=True, text=True, check=True
     ).stdout.strip()
     body = json.dumps(REQUEST).encode()
-    own, through, memory = [], [], 0
+    own, through, memory, private = [], [], 0, 0
     for _ in range(20):
         began = time.perf_counter()
         request = urllib.request.Request(URL, body, {
@@ -194,9 +194,11 @@ def measure():
             result(process)
         status = open(f"/proc/{process.pid}/status", encoding="utf-8").read()
         memory = max(memory, int(status.split("VmHWM:")[1].split()[0]))
+        private = max(private, int(status.split("RssAnon:")[1].split()[0]))
         end(process)
-    own, through = (statistics.median(times) * 1000 for times in (own, through))
-    print(f"    first answer {through:.1f} ms with the start, the server's own {own:.1f} ms; memory {memory / 1024:.1f} MiB")
+    for name, times in (("the server", own), ("a bridge, with its start", through)):
+        print(f"    first answer of {name}: {statistics.median(times) * 1000:.1f} ms, at best {min(times) * 1000:.1f} ms")
+    print(f"    memory: {memory / 1024:.1f} MiB, of which its own {private / 1024:.1f} MiB")
 
 
 {"peer": peer, "crowd": crowd, "kill": kill, "sleep": sleep, "time": measure}[job](*sys.argv[4:])
