@@ -64,8 +64,8 @@ extension HistoryOperation {
 /// call and its return, so that all results are those of a register with compare-and-replace that is empty at first.
 ///
 /// The search is that of Wing and Gong with Lowe's memory of what was tried: operations are put in order one after the other,
-/// and a set of operations with the same value after it is tried once. What changes nothing and fits is taken at once, because
-/// it stands in no other operation's way.
+/// and a set of operations with the same value after it is tried once. An operation that fits and changes nothing is taken at
+/// once, because it stands in no other operation's way.
 /// - SeeAlso: J. Wing, C. Gong: Testing and verifying concurrent objects (1993); G. Lowe: Testing for linearizability (2017)
 struct HistoryCheck {
     private struct Configuration: Hashable {
@@ -86,7 +86,7 @@ struct HistoryCheck {
         self.operations = operations.sorted { $0.call < $1.call }
     }
 
-    /// What cannot be put in order, or `nil` if the history is linearizable.
+    /// The operations that no order allows, or `nil` if the history is linearizable.
     func violation() throws -> String? {
         var stack = [Configuration(done: [UInt64](repeating: 0, count: operations.count / 64 + 1), value: nil)]
         var seen = Set(stack)
@@ -107,8 +107,9 @@ struct HistoryCheck {
             }
             guard seen.count < Self.limit else { throw Undecided() }
         }
-        return "after \(furthest.count) of \(operations.count) operations the value is \(furthest.value ?? "none"), and none of "
-            + "these can be next: \(furthest.stuck.map { "\($0)" }.joined(separator: "; "))"
+        let value = furthest.value ?? "none"
+        return "after \(furthest.count) of \(operations.count) operations the value is \(value), and none of these can be "
+            + "next: \(furthest.stuck.map { "\($0)" }.joined(separator: "; "))"
     }
 
     /// Takes what changes nothing and fits. Returns what may come next; `nil` when everything that returned is in order.

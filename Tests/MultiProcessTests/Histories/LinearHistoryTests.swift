@@ -87,7 +87,8 @@ private struct HistoryRun: CustomStringConvertible {
         }
         for worker in workers { try await worker.end() }
         for log in logs {
-            guard let text = try? String(contentsOfFile: log, encoding: .utf8) else { continue }  // killed before its first call
+            // A worker that was killed before its first call has none.
+            guard let text = try? String(contentsOfFile: log, encoding: .utf8) else { continue }
             for (record, operation) in HistoryOperation.log(text) { records[record, default: []].append(operation) }
         }
     }
