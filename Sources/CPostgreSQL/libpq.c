@@ -68,10 +68,12 @@ struct cpostgresql_connection {
     unsigned warnings;
 };
 
-/// Counts warnings, and keeps libpq from printing notices.
+/// Counts warnings, and keeps libpq from printing notices. A server that ends says so with a warning of another class.
 static void receive_notice(void *data, const struct pg_result *notice) {
-    const char *severity = pq.error_field(notice, PQ_FIELD_SEVERITY);
-    if (severity && strcmp(severity, "WARNING") == 0) ((cpostgresql_connection *)data)->warnings++;
+    const char *severity = pq.error_field(notice, PQ_FIELD_SEVERITY), *state = pq.error_field(notice, PQ_FIELD_SQLSTATE);
+    if (severity && strcmp(severity, "WARNING") == 0 && state && strncmp(state, "01", 2) == 0) {
+        ((cpostgresql_connection *)data)->warnings++;
+    }
 }
 
 cpostgresql_connection *cpostgresql_start(char *const *keywords, char *const *values) {

@@ -45,7 +45,7 @@ const char *cpostgresql_message(cpostgresql_connection *connection);
 const char *cpostgresql_user(cpostgresql_connection *connection);
 /// Whether the server asked for a password, and there was none.
 bool cpostgresql_lacks_password(cpostgresql_connection *connection);
-/// Returns the number of warnings that the server has sent on this connection.
+/// Returns the number of warnings (of the SQLSTATE class 01) that the server has sent on this connection.
 unsigned cpostgresql_warnings(cpostgresql_connection *connection);
 
 /// Sends a statement with parameters, all of them binary; a NULL among `values` is an SQL null. Returns false if it was not

@@ -108,8 +108,8 @@ struct HistoryCheck {
             guard seen.count < Self.limit else { throw Undecided() }
         }
         let value = furthest.value ?? "none"
-        return "after \(furthest.count) of \(operations.count) operations the value is \(value), and none of these can be "
-            + "next: \(furthest.stuck.map { "\($0)" }.joined(separator: "; "))"
+        return "after \(furthest.count) of \(operations.count) operations the value is \(value), and none of these can "
+            + "be next: \(furthest.stuck.map { "\($0)" }.joined(separator: "; "))"
     }
 
     /// Takes what changes nothing and fits. Returns what may come next; `nil` when everything that returned is in order.

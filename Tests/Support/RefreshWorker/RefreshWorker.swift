@@ -30,6 +30,13 @@ import IdentityTesting
                 mistake: words[5]
             ).run()
         }
+        if words.count == 2, words[1] == "table" {
+            let table = PostgreSQLTokenCache.Table.standard
+            return print(table.definition, table.grants(to: "worker"), separator: "\n")
+        }
+        if words.count == 3, words[1] == "measure" {
+            return try await PostgreSQLMeasurement(connection: words[2]).run()
+        }
         try await TokenCacheWorker.run(try cache(Array(CommandLine.arguments.dropFirst())))
     }
 
