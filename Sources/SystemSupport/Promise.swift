@@ -86,7 +86,7 @@ package func regardlessOfCancellation<Value: Sendable>(
     return try await result.value()
 }
 
-/// Runs `work` for at most `duration` of real time.
+/// Runs `work` for at most `duration`, in which the time that the computer sleeps does not count.
 ///
 /// The caller resumes at the deadline and on cancellation, even if `work` ignores its own cancellation.
 /// - Throws: The error of `work`, `CancellationError`, or `DeadlineExceeded`.
@@ -97,9 +97,9 @@ package func withDeadline<Value: Sendable>(
 ) async throws -> Value {
     let result = Promise<Value>()
     let worker = Task { await result.finish(by: work) }
-    // The task only waits, so that no other thread needs to wake.
+    // The task only waits, so that no other thread needs to wake. An answer that came before a sleep is not thrown away.
     let timer = Task.immediate {
-        try await Task.sleep(for: duration)
+        try await Task.sleep(for: duration, clock: .suspending)
         result.finish(.failure(DeadlineExceeded()))
     }
     defer {

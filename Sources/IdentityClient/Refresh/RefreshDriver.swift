@@ -15,7 +15,7 @@ actor RefreshDriver {
 
     private var machine: RefreshMachine
     private let leases: RefreshLeaseStore
-    private let begin = ContinuousClock.now
+    private let begin = SuspendingClock.now
     private var leaseRecord: CacheRecord?
     private var lease: RefreshLeaseStore.Held?
     /// The write of the answer, and the descriptors for it.

@@ -54,7 +54,7 @@ package struct LeaseSight: Hashable, Sendable {
     package var observer: ProcessIdentity
     /// Milliseconds of the boot clock.
     package var bootTime: Int64
-    /// Milliseconds of the observer's monotonic clock since its first look.
+    /// Milliseconds of the observer's monotonic clock since its first look, without sleep.
     package var elapsed: Int64
     /// Whether a process holds the lease's lock; `nil` for a lease without a lock, and if the observer cannot know.
     package var isLocked: Bool?
@@ -78,12 +78,12 @@ package struct LeaseSight: Hashable, Sendable {
         self.holderIsDead = holderIsDead
     }
 
-    /// Returns whether the observer may take the lease, if it first saw the lease at `seenSince` of its monotonic clock.
+    /// Whether the observer may take the lease, first seen at `seenSince`. A lock outweighs the boot clock, which runs in sleep.
     package func isFree(seenSince: Int64) -> Bool {
         guard let lease else { return true }
         if elapsed - seenSince >= lease.duration || isLocked == false { return true }
         guard observer.sees(lease.holder) else { return false }
-        return bootTime >= lease.deadline || isLocked == nil && holderIsDead
+        return isLocked == nil && (bootTime >= lease.deadline || holderIsDead)
     }
 }
 
@@ -136,9 +136,9 @@ struct RefreshLeaseStore: Sendable {
     }
 
     /// Returns the record of the lease, and this process's view of it.
-    func read(since begin: ContinuousClock.Instant) async throws -> (record: CacheRecord?, sight: LeaseSight) {
+    func read(since begin: SuspendingClock.Instant) async throws -> (record: CacheRecord?, sight: LeaseSight) {
         let record = try await cache.record(for: key)
-        return (record, try await LeaseSight(record, for: key, in: cache, elapsed: ContinuousClock.now - begin))
+        return (record, try await LeaseSight(record, for: key, in: cache, elapsed: SuspendingClock.now - begin))
     }
 
     /// Returns a new lease, or `nil` if the record has changed since it was read.
@@ -298,11 +298,11 @@ package struct SharedTurn: Sendable {
         known: () async throws -> Value?,
         _ work: @escaping @Sendable () async throws -> Value
     ) async throws -> Value? {
-        let begin = ContinuousClock.now
+        let begin = SuspendingClock.now
         let leases = RefreshLeaseStore(cache: cache, key: key.lease, duration: duration)
         let wait = LeaseWait(for: [key, key.lease], in: cache)
         var seen: (lease: RefreshLease, since: Int64)?
-        while ContinuousClock.now - begin < duration {
+        while SuspendingClock.now - begin < duration {
             let (record, sight) = try await leases.read(since: begin)
             if let lease = sight.lease, lease != seen?.lease { seen = (lease, sight.elapsed) }
             if sight.isFree(seenSince: seen?.since ?? sight.elapsed), let held = try await leases.take(over: record) {

@@ -107,9 +107,9 @@ extension DesktopTokenCache {
     /// Takes all locks of the group at a time when no process refreshes. A refreshing process has a lease in the old
     /// store, and no process would find it in the new store. A process that needs a lease waits for the lock.
     private func locksBetweenRefreshes(of group: CacheGroup, within timeout: Duration) async throws -> [HeldLock] {
-        let clock = ContinuousClock()
+        let clock = SuspendingClock()
         let begin = clock.now
-        var seen: [CacheRecord: ContinuousClock.Instant] = [:]
+        var seen: [CacheRecord: SuspendingClock.Instant] = [:]
         while true {
             let locks = try await stores.moveLocks().takeAll(in: group)
             guard try await isRefreshing(group, &seen) else { return locks }
@@ -127,7 +127,7 @@ extension DesktopTokenCache {
     /// Whether a process has a lease in the group.
     ///
     /// - Parameter seen: The leases that were seen before, and since when.
-    private func isRefreshing(_ group: CacheGroup, _ seen: inout [CacheRecord: ContinuousClock.Instant]) async throws
+    private func isRefreshing(_ group: CacheGroup, _ seen: inout [CacheRecord: SuspendingClock.Instant]) async throws
         -> Bool
     {
         guard let store = try await inUse.rememberedOrFound(for: group) else { return false }

@@ -14,8 +14,10 @@ final class ToolSetup: Sendable {
     var directory: URL { URL(fileURLWithPath: temporary.path) }
     let issuer: String
 
-    init(_ profile: TestIdentityProvider.Profile = .openIDConnect) throws {
-        provider = try TestIdentityProvider(profile: profile)
+    init(_ profile: TestIdentityProvider.Profile = .openIDConnect, clock: (any WallClock)? = nil) throws {
+        provider =
+            try clock.map { try TestIdentityProvider(profile: profile, clock: $0) }
+            ?? TestIdentityProvider(profile: profile)
         issuer = try provider.listen().description
         temporary = try TemporaryDirectory()
     }

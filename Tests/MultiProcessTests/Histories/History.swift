@@ -86,7 +86,7 @@ struct HistoryCheck {
         self.operations = operations.sorted { $0.call < $1.call }
     }
 
-    /// The operations that no order allows, or `nil` if the history is linearizable.
+    /// Says which operations cannot be put in order; `nil` if the history is linearizable.
     func violation() throws -> String? {
         var stack = [Configuration(done: [UInt64](repeating: 0, count: operations.count / 64 + 1), value: nil)]
         var seen = Set(stack)
@@ -107,12 +107,14 @@ struct HistoryCheck {
             }
             guard seen.count < Self.limit else { throw Undecided() }
         }
-        let value = furthest.value ?? "none"
-        return "after \(furthest.count) of \(operations.count) operations the value is \(value), and none of these can "
-            + "be next: \(furthest.stuck.map { "\($0)" }.joined(separator: "; "))"
+        let stuck = furthest.stuck.map { "\($0)" }.joined(separator: "; ")
+        return
+            "after \(furthest.count) of \(operations.count) operations the value is \(furthest.value ?? "none"), and none "
+            + "of these can be next: \(stuck)"
     }
 
-    /// Takes what changes nothing and fits. Returns what may come next; `nil` when everything that returned is in order.
+    /// Takes the operations that fit and change nothing. Returns those that may come next; `nil` when everything that returned
+    /// is in order.
     private func settle(_ now: inout Configuration) -> [Int]? {
         while true {
             var (ready, horizon, isEnd) = ([Int](), UInt64.max, true)

@@ -87,7 +87,7 @@ private struct HistoryRun: CustomStringConvertible {
         }
         for worker in workers { try await worker.end() }
         for log in logs {
-            // A worker that was killed before its first call has none.
+            // A process that was killed at its start has none.
             guard let text = try? String(contentsOfFile: log, encoding: .utf8) else { continue }
             for (record, operation) in HistoryOperation.log(text) { records[record, default: []].append(operation) }
         }
