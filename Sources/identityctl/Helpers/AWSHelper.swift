@@ -239,7 +239,7 @@ struct AWSCredentials: Hashable, Sendable {
 }
 
 extension IntegratedTool {
-    static let aws = IntegratedTool(name: "aws", needsAddress: false) { LinesIntegration.aws(in: $0) }
+    static let aws = IntegratedTool(name: "aws", asks: .profile) { LinesIntegration.aws(in: $0) }
 }
 
 extension LinesIntegration {

@@ -3,16 +3,41 @@
 import OAuthWire
 
 extension IntegratedTool {
-    static let docker = IntegratedTool(name: "docker") { DockerIntegration(home: $0) }
+    static let docker = IntegratedTool(name: "docker") { .docker(in: $0) }
+    static let containers = IntegratedTool(name: "containers") { .containers(in: $0) }
 }
 
-/// Docker, whose `config.json` has no command of its own.
+extension Integration where Self == DockerIntegration {
+    fileprivate static func docker(in home: Home) -> DockerIntegration {
+        let directory = home.environment["DOCKER_CONFIG"] ?? "\(home.path)/.docker"
+        return DockerIntegration(
+            home: home,
+            program: "Docker",
+            path: "\(directory)/config.json",
+            other: { .containers(in: home) }
+        )
+    }
+
+    /// Podman, skopeo and buildah, which read a file of docker's form.
+    ///
+    /// - SeeAlso: `man containers-auth.json`
+    fileprivate static func containers(in home: Home) -> DockerIntegration {
+        let path = home.environment["REGISTRY_AUTH_FILE"] ?? "\(home.configuration)/containers/auth.json"
+        return DockerIntegration(home: home, program: "Podman", path: path, other: { .docker(in: home) })
+    }
+}
+
+/// Docker and its like, whose files have no command of their own.
 struct DockerIntegration: Integration {
     let home: Home
+    /// The name in messages.
+    let program: String
+    let path: String
+    /// The other integration with the same link.
+    let other: @Sendable () -> DockerIntegration
 
     private var name: HelperLink { HelperLink(.docker, home) }
     var link: HelperLink? { name }
-    private var path: String { (home.environment["DOCKER_CONFIG"] ?? "\(home.path)/.docker") + "/config.json" }
 
     func adding(_ subject: IntegrationSubject) async throws -> IntegrationPlan {
         let file = try ConfigFile(path)
@@ -20,12 +45,12 @@ struct DockerIntegration: Integration {
         let left = subject.addresses.filter { DockerSettings.host(of: $0) == nil }
         let hosts = subject.addresses.compactMap(DockerSettings.host)
         guard !hosts.isEmpty else {
-            throw UsageError("Docker asks for hosts without a path, and the profile serves none.")
+            throw UsageError("\(program) asks for hosts without a path, and the profile serves none.")
         }
-        let added = try settings.add(hosts, path: path)
+        let added = try settings.add(hosts, path: path, of: program)
         return IntegrationPlan(
             changes: try name.making() + write(file, settings, added, "'identityctl' for"),
-            notes: left.map { "Docker asks for hosts alone, so not for \($0.text)." }
+            notes: left.map { "\(program) asks for hosts alone, so not for \($0.text)." }
                 + [name.obstacle].compactMap(\.self)
         )
     }
@@ -34,7 +59,7 @@ struct DockerIntegration: Integration {
         let file = try ConfigFile(path)
         var settings = try DockerSettings(file)
         let removed = settings.remove(subject?.addresses.compactMap(DockerSettings.host))
-        let isNeeded = !settings.uses.isEmpty
+        let isNeeded = try !settings.uses.isEmpty || !DockerSettings(ConfigFile(other().path)).uses.isEmpty
         return IntegrationPlan(
             changes: write(file, settings, removed, "no helper for") + (isNeeded ? [] : name.removing())
         )
@@ -106,13 +131,13 @@ struct DockerSettings: Sendable {
 
     /// - Returns: The hosts that were missing.
     /// - Throws: `UsageError` if a host has another helper.
-    mutating func add(_ hosts: [String], path: String) throws -> [String] {
+    mutating func add(_ hosts: [String], path: String, of program: String) throws -> [String] {
         var helpers = helpers
         let missing = hosts.filter { helpers[$0]?.string != Self.helper }
         for host in missing {
             if let other = helpers[host] {
                 throw UsageError(
-                    "Docker asks '\((other.string ?? "another helper").printable)' for \(host) already. If identityctl shall answer, "
+                    "\(program) asks '\((other.string ?? "another helper").printable)' for \(host) already. If identityctl shall answer, "
                         + "first remove that line from credHelpers in \(path.printable)."
                 )
             }

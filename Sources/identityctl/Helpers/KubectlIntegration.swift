@@ -3,7 +3,7 @@
 import OAuthWire
 
 extension IntegratedTool {
-    static let kubectl = IntegratedTool(name: "kubectl", needsAddress: false) { KubectlIntegration(home: $0) }
+    static let kubectl = IntegratedTool(name: "kubectl", asks: .profile) { KubectlIntegration(home: $0) }
 }
 
 /// kubectl, whose kubeconfig gets a user by `kubectl config`.

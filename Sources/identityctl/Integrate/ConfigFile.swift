@@ -5,7 +5,7 @@ import Glibc
 /// A person's configuration file, read as a whole, for a tool that has no command to change it.
 struct ConfigFile: Hashable, Sendable {
     /// The maximum length in bytes.
-    private static let maximumSize = 1 << 20
+    private static let maximumSize = 8 << 20
 
     let path: String
     /// The file's content; `nil` if there is no file.
@@ -40,6 +40,9 @@ struct ConfigFile: Hashable, Sendable {
         }
     }
 
+    /// Whether there is something at a path.
+    static func exists(_ path: String) -> Bool { unsafe access(path, F_OK) == 0 }
+
     private static func read(_ path: String) throws -> ([UInt8], mode_t)? {
         let found = try PlainFile.read(path, atMost: maximumSize + 1) { status in
             guard status.st_mode & S_IFMT == S_IFREG, status.st_uid == geteuid() else {
@@ -47,7 +50,7 @@ struct ConfigFile: Hashable, Sendable {
             }
         }
         guard let found else { return nil }
-        guard found.bytes.count <= maximumSize else { throw UsageError("\(path.printable) is larger than 1 MiB.") }
+        guard found.bytes.count <= maximumSize else { throw UsageError("\(path.printable) is larger than 8 MiB.") }
         return (found.bytes, found.mode & 0o7777)
     }
 }

@@ -6,12 +6,16 @@ import ArgumentParser
 struct IntegrateCommand: ToolCommand {
     static let configuration = CommandConfiguration(
         commandName: "integrate",
-        abstract: "Sets git, docker, kubectl or another tool up to get a profile's tokens, or undoes that.",
+        abstract: "Sets git, docker, Claude Code or another tool up to get tokens, or undoes that.",
         discussion: """
             The command shows each change and then makes it: in your own configuration of the tool, by the tool's own command \
             if there is one, and a link in ~/.local/bin if the tool looks for a helper in PATH. It changes no setting that \
             names something else, and a second run changes nothing. 'identityctl doctor' tells what is set up and whether it \
             works.
+
+            A program that speaks MCP (claude-code, codex, vscode, cursor, gemini, opencode) gets an entry that starts \
+            'identityctl mcp' for the server of --resource, or of the profile's line 'resource'. For mail programs, rclone and \
+            Google's libraries, the command shows the lines, and writes none.
 
             With --undo and without --profile and --serves, everything that the tool asks identityctl for is undone. With an \
             agent of another machine (IDENTITYCTL_AGENT), --serves names the addresses.
@@ -32,6 +36,12 @@ struct IntegrateCommand: ToolCommand {
     )
     var serves: [String] = []
 
+    @Option(help: ArgumentHelp("The MCP server that the program shall reach.", valueName: "url"))
+    var resource: String?
+
+    @Option(help: ArgumentHelp("The server's name in the program; that of its host unless given.", valueName: "name"))
+    var name: String?
+
     @Flag(help: "Undo what was set up.")
     var undo = false
 
@@ -43,6 +53,11 @@ struct IntegrateCommand: ToolCommand {
     func run(in session: Session) async throws {
         let home = try Home(session.environment)
         let integration = tool.integration(in: home)
+        guard tool.asks == .servers || (resource == nil && name == nil), tool.asks != .servers || serves.isEmpty else {
+            throw UsageError(
+                "\(tool.name) takes \(tool.asks == .servers ? "--resource, and no --serves" : "no --resource and no --name")."
+            )
+        }
         let plan: IntegrationPlan
         if undo {
             plan = try await integration.removing(try undoneSubject(session))
@@ -69,12 +84,34 @@ struct IntegrateCommand: ToolCommand {
     private var undoing: String {
         let options = profile.map { ["--profile", $0] } ?? []
         return Home.line(
-            ["identityctl", "integrate", tool.name] + options + serves.flatMap { ["--serves", $0] } + ["--undo"]
+            ["identityctl", "integrate", tool.name] + options + serves.flatMap { ["--serves", $0] }
+                + (resource.map { ["--resource", $0] } ?? []) + (name.map { ["--name", $0] } ?? []) + ["--undo"]
         )
+    }
+
+    /// Returns the server that a program shall reach: that of `--resource`, or of a profile; `nil` if none is named.
+    private func server(_ session: Session) throws -> IntegrationSubject? {
+        let environment = session.environment
+        let isElsewhere = try environment.given("agent", nil) != nil
+        let named = isElsewhere ? nil : try environment.given("profile", profile).map { try ProfileName($0) }
+        let directory = isElsewhere ? nil : try ProfileDirectory(environment)
+        guard
+            let address = try resource.map({ Given(text: $0, origin: "--resource") })
+                ?? named.flatMap({ try directory?.profile(named: $0).given("resource") })
+        else { return nil }
+        let server = try MCPServerEntry(address: address, name: name, profile: named)
+        return IntegrationSubject(profile: named, addresses: [], server: server)
     }
 
     /// Returns what is undone; `nil` for everything.
     private func undoneSubject(_ session: Session) throws -> IntegrationSubject? {
+        if tool.asks == .servers {
+            guard let server = try server(session) else {
+                guard name == nil, profile == nil else { throw Self.whichServer }
+                return nil
+            }
+            return server
+        }
         let addresses = try serves.map(ServedAddress.init(option:))
         guard let given = try session.environment.given("profile", profile) else {
             return addresses.isEmpty ? nil : IntegrationSubject(profile: nil, addresses: addresses)
@@ -84,14 +121,23 @@ struct IntegrateCommand: ToolCommand {
         return IntegrationSubject(profile: named.name, addresses: served)
     }
 
+    private static let whichServer = UsageError(
+        "Which server? Give --resource URL, or a profile with a line 'resource = URL'."
+    )
+
     /// Returns what is set up: addresses for which the helper will find the profile.
     private func subject(_ session: Session) throws -> IntegrationSubject {
+        if tool.asks == .servers {
+            guard let server = try server(session) else { throw Self.whichServer }
+            return server
+        }
         let addresses = try serves.map(ServedAddress.init(option:))
         let environment = session.environment
         guard try environment.given("agent", nil) == nil else {
-            guard (profile == nil) == tool.needsAddress, addresses.isEmpty != tool.needsAddress else {
+            let needsAddress = tool.asks == .addresses
+            guard (profile == nil) == needsAddress, addresses.isEmpty != needsAddress else {
                 throw UsageError(
-                    "The agent has the profiles. Give \(tool.needsAddress ? "--serves, and no --profile" : "--profile alone")."
+                    "The agent has the profiles. Give \(needsAddress ? "--serves, and no --profile" : "--profile alone")."
                 )
             }
             let name = try profile.map { try ProfileName(Given(text: $0, origin: "--profile")) }
@@ -104,7 +150,7 @@ struct IntegrateCommand: ToolCommand {
         }
         let named = try directory.profile(named: name)
         let served = addresses.isEmpty ? try named.servedAddresses() : addresses
-        guard !served.isEmpty || !tool.needsAddress else {
+        guard !served.isEmpty || tool.asks == .profile else {
             throw UsageError(
                 "The profile '\(name)' serves no address. Add a line such as 'serves = https://git.example.com': "
                     + "identityctl profile edit \(name)"

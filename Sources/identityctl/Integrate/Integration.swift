@@ -4,16 +4,29 @@ import ArgumentParser
 
 /// A tool that can be set up to ask this program for tokens: a value beside its helper, and a line in ``all``.
 struct IntegratedTool: Sendable, ExpressibleByArgument {
-    static let all: [IntegratedTool] = [.git, .docker, .kubectl, .cargo, .bazel, .pip, .uv, .pnpm, .aws, .msmtp]
+    static let all: [IntegratedTool] = [
+        .git, .docker, .containers, .kubectl, .cargo, .bazel, .pip, .uv, .pnpm, .aws, .google, .claudeCode, .codex,
+        .vscode,
+        .cursor, .gemini, .opencode, .msmtp, .mutt, .neomutt, .mbsync, .aerc, .rclone,
+    ]
+
+    /// The things for which a tool wants tokens.
+    enum Subject: Hashable, Sendable {
+        /// Single addresses, which profiles serve.
+        case addresses
+        /// The sign-in of a profile.
+        case profile
+        /// Servers of the Model Context Protocol.
+        case servers
+    }
 
     let name: String
-    /// Whether the tool asks for single addresses.
-    var needsAddress = true
+    let asks: Subject
     private let make: @Sendable (Home) -> any Integration
 
-    init(name: String, needsAddress: Bool = true, _ make: @escaping @Sendable (Home) -> any Integration) {
+    init(name: String, asks: Subject = .addresses, _ make: @escaping @Sendable (Home) -> any Integration) {
         self.name = name
-        self.needsAddress = needsAddress
+        self.asks = asks
         self.make = make
     }
 
@@ -34,6 +47,8 @@ struct IntegrationSubject: Sendable {
     let profile: ProfileName?
     /// The addresses that it serves.
     let addresses: [ServedAddress]
+    /// The server, for a tool that asks for servers.
+    var server: MCPServerEntry?
 }
 
 /// The way to set one tool up. It reads what is there, and plans; ``Change`` does what is planned.
@@ -64,6 +79,8 @@ struct IntegrationUse: Hashable, Sendable {
     let label: String
     /// The addresses that the tool can mean, if the label is none.
     var others: [ServedAddress] = []
+    /// The address of the API that gets the tokens, if the setting names one.
+    var resource: String?
     /// The profile that the setting names.
     var profile: String?
     /// Whether the setting is for each address that a profile serves; with an address as the label, for each port there.

@@ -50,7 +50,7 @@ struct IntegrationExamination {
             case .success(let account): found.append("\(use.label)\(account.map { " (\($0))" } ?? "")")
             case .failure(let error):
                 let cause = (error as? ProfileFailure)?.cause ?? error
-                let options = SharedOptions()
+                let options = use.resource.map { SharedOptions().replacing("--resource", with: $0) } ?? SharedOptions()
                 let known = (error as? ProfileFailure)?.profile.map { options.replacing("--profile", with: $0.text) }
                 let advice = [JSONReport.message(of: cause), PlainReport.advice(cause, known ?? options)]
                     .compactMap(\.self).joined(separator: " ")
@@ -88,7 +88,11 @@ struct IntegrationExamination {
             let profile = try directory.profile(named: try ProfileName(Given(text: name, origin: use.label)))
             return try await account(session.environment.above(profile))
         }
-        let addresses = [ServedAddress(use.label)].compactMap(\.self) + use.others
+        if let resource = use.resource, let known = try KnownResources(session.environment).profile(for: resource) {
+            return try await account(session.environment.above(known))
+        }
+        let named = use.resource.flatMap(ServedAddress.init(asked:)) ?? ServedAddress(use.label)
+        let addresses = [named].compactMap(\.self) + use.others
         for address in addresses {
             // Several profiles can serve an address, each under its username.
             let serving = try directory.profiles(serving: address) { session.console.line("Warning: \($0)") }
@@ -102,6 +106,7 @@ struct IntegrationExamination {
             }
             if !found.isEmpty { return found.joined(separator: "; ") }
         }
+        if let resource = use.resource { throw ResourceSearch.unknown(Given(text: resource, origin: use.label)) }
         guard let address = addresses.first else { return nil }
         throw UsageError("No profile serves \(address.text).")
     }

@@ -26,7 +26,7 @@ struct LinesIntegration: Integration {
         for line in wanted + common where !(content.lines + missing).contains(line) {
             // The same line is as good, but a section must not be there twice.
             let isSame = content.others.contains(line) && !line.hasPrefix("[")
-            if let other = content.others.first(where: { conflicts($0, line) }), !isSame {
+            if let other = (content.others + content.lines).first(where: { conflicts($0, line) }), !isSame {
                 throw UsageError(
                     "\(path.printable) has the line '\(other.printable)'. Change it yourself, so that it means: \(line)"
                 )

@@ -26,7 +26,7 @@ import Testing
     // MARK: - Files
 
     @Test func refuseFilesThatNoToolWrites() throws {
-        try person.write(String(repeating: "a", count: (1 << 20) + 1), to: "large")
+        try person.write(String(repeating: "a", count: (8 << 20) + 1), to: "large")
         #expect(throws: UsageError.self) { try ConfigFile("\(person.home)/large") }
         try person.write("a\u{0}b", to: "nul")
         let file = try ConfigFile("\(person.home)/nul")
@@ -112,7 +112,7 @@ import Testing
 
     @Test func showMsmtpsLinesOfTheProfile() async throws {
         try person.write("account a\npasswordeval identityctl token --profile work\n", to: ".config/msmtp/config")
-        let msmtp = MsmtpIntegration(home: home)
+        let msmtp = IntegratedTool.msmtp.integration(in: home)
         #expect(try await msmtp.uses().map(\.profile) == ["work"])
         #expect(try await msmtp.removing(other).advice.isEmpty)
         #expect(try await msmtp.removing(work).advice.first?.contains("/.config/msmtp/config") == true)

@@ -1,0 +1,212 @@
+// Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
+
+import OAuthWire
+
+/// A server of the Model Context Protocol, which a program (MCP's host) reaches by `identityctl mcp`.
+struct MCPServerEntry: Hashable, Sendable {
+    /// The name in the program's configuration.
+    let name: String
+    let address: String
+    var profile: ProfileName?
+
+    /// The words after `identityctl`.
+    var arguments: [String] { ["mcp"] + (profile.map { ["--profile", $0.text] } ?? []) + [address] }
+
+    /// - Parameter name: The name; the address's host with dashes for periods unless given.
+    /// - Throws: `UsageError` for an address that a token must not be sent to, or a name that some program does not accept.
+    init(address given: Given, name: String?, profile: ProfileName?) throws {
+        guard let served = ServedAddress(asked: given.text) else { throw given.error(ServedAddress.form) }
+        guard given.text.utf8.areVisible else { throw given.error("blanks and control characters are not possible.") }
+        let host = served.text.split(separator: "/").dropFirst().first ?? ""
+        let usual = String(decoding: host.utf8.map { $0.isAlphanumeric ? $0 : UInt8(ascii: "-") }, as: UTF8.self)
+        self.name = name ?? usual
+        guard (1...64).contains(self.name.utf8.count), self.name.utf8.areAlphanumeric(or: "-_") else {
+            throw UsageError("--name: give 1 to 64 letters, digits, '-' and '_'.")
+        }
+        (address, self.profile) = (given.text, profile)
+    }
+
+    /// An entry that a program has; `nil` if it does not start `identityctl mcp`.
+    init?(name: String, words: [String]) {
+        guard words.first?.split(separator: "/").last == "identityctl", words.count > 2, words[1] == "mcp",
+            let address = words.last
+        else { return nil }
+        (self.name, self.address) = (name, address)
+        profile = words.count == 5 && words[2] == "--profile" ? ProfileName(words[3]) : nil
+    }
+
+    /// The setting of the program, for the doctor.
+    var use: IntegrationUse {
+        IntegrationUse(label: name, resource: address, profile: profile?.text)
+    }
+}
+
+extension IntegratedTool {
+    static let claudeCode = IntegratedTool(name: "claude-code", asks: .servers) { home in
+        // https://code.claude.com/docs/en/mcp, "user scope"
+        let directory = home.environment["CLAUDE_CONFIG_DIR"] ?? home.path
+        return MCPHostIntegration(home: home, path: "\(directory)/.claude.json", form: .typed)
+    }
+    static let vscode = IntegratedTool(name: "vscode", asks: .servers) { home in
+        // https://code.visualstudio.com/docs/agents/reference/mcp-configuration, "user profile"
+        let path = "\(home.configuration)/Code/User/mcp.json"
+        return MCPHostIntegration(
+            home: home,
+            path: path,
+            member: "servers",
+            form: .typed,
+            isDesktopProgram: true
+        )
+    }
+    static let cursor = IntegratedTool(name: "cursor", asks: .servers) { home in
+        // https://cursor.com/docs/context/mcp, "global configuration"
+        let path = "\(home.path)/.cursor/mcp.json"
+        return MCPHostIntegration(home: home, path: path, form: .typed, isDesktopProgram: true)
+    }
+    static let gemini = IntegratedTool(name: "gemini", asks: .servers) { home in
+        // https://geminicli.com/docs/tools/mcp-server
+        MCPHostIntegration(home: home, path: "\(home.path)/.gemini/settings.json", form: .plain)
+    }
+    static let opencode = IntegratedTool(name: "opencode", asks: .servers) { home in
+        // https://opencode.ai/docs/mcp-servers, "local"
+        let path = "\(home.configuration)/opencode/opencode.json"
+        let hasComments = ConfigFile.exists("\(path)c") && !ConfigFile.exists(path)
+        return MCPHostIntegration(
+            home: home,
+            path: path + (hasComments ? "c" : ""),
+            member: "mcp",
+            form: .list
+        )
+    }
+    static let codex = IntegratedTool(name: "codex", asks: .servers) { LinesIntegration.codex(in: $0) }
+}
+
+/// A program of which a JSON file names the servers of the Model Context Protocol.
+struct MCPHostIntegration: Integration {
+    /// How an entry names its command.
+    enum Form: Hashable, Sendable {
+        /// `command` and `args`.
+        case plain
+        /// The same, with the type `stdio`.
+        case typed
+        /// All words in `command`, with the type `local`.
+        case list
+    }
+
+    let home: Home
+    let path: String
+    /// The member that has the entries.
+    var member = "mcpServers"
+    let form: Form
+    /// Whether a desktop starts the program, with a `PATH` of its own.
+    var isDesktopProgram = false
+
+    var link: HelperLink? { nil }
+
+    func adding(_ subject: IntegrationSubject) async throws -> IntegrationPlan {
+        guard let server = subject.server else { return IntegrationPlan(changes: []) }
+        let entry = entry(server)
+        let file = try ConfigFile(path)
+        var text: JSONText
+        do {
+            text = try JSONText(file)
+            guard text.object[member] == nil || text.object.object(member) != nil else {
+                throw UsageError("\(path.printable): '\(member)' is no object. Nothing was changed.")
+            }
+        } catch let error as UsageError {
+            let line = "\(JSONValue.string(server.name).jsonText): \(JSONValue.object(entry).jsonText)"
+            throw UsageError("\(error) To set it up by hand, add to '\(member)': \(line)")
+        }
+        if let other = text.object(at: [member])?[server.name] {
+            if words(of: other).map({ Array($0.dropFirst()) }) == server.arguments, named(server.name, other) != nil {
+                return IntegrationPlan(changes: [])
+            }
+            throw UsageError(
+                "\(path.printable) has an entry '\(server.name)' already, which means something else. Give another --name, or "
+                    + "remove that entry."
+            )
+        }
+        text.add(server.name, entry, at: [member])
+        return IntegrationPlan(
+            changes: [.write(file, text.bytes, "add '\(server.name)', which starts 'identityctl mcp', to '\(member)'")],
+            notes: ["A program that runs now reads this when it starts again."]
+        )
+    }
+
+    func removing(_ subject: IntegrationSubject?) async throws -> IntegrationPlan {
+        let file = try ConfigFile(path)
+        let unwanted = try entries(file).filter { entry in subject.map { $0.server == entry } ?? true }
+        guard !unwanted.isEmpty else { return IntegrationPlan(changes: []) }
+        var text = try JSONText(file)
+        for entry in unwanted { text.remove(entry.name, at: [member]) }
+        let names = unwanted.map { "'\($0.name.printable)'" }.joined(separator: ", ")
+        return IntegrationPlan(changes: [.write(file, text.bytes, "remove \(names) from '\(member)'")])
+    }
+
+    func uses() async throws -> [IntegrationUse] { try entries(try ConfigFile(path)).map(\.use) }
+
+    /// Returns the entries that start this program. A file that does not name it is not parsed.
+    private func entries(_ file: ConfigFile) throws -> [MCPServerEntry] {
+        guard file.bytes?.firstRange(of: "identityctl".utf8) != nil else { return [] }
+        return try JSONText(file).object(at: [member])?.members.compactMap { named($0.name, $0.value) } ?? []
+    }
+
+    private func named(_ name: String, _ value: JSONValue) -> MCPServerEntry? {
+        words(of: value).flatMap { MCPServerEntry(name: name, words: $0) }
+    }
+
+    private func words(of value: JSONValue) -> [String]? {
+        guard case .object(let entry) = value else { return nil }
+        if form == .list { return entry.strings("command") }
+        guard let command = entry.string("command"), let arguments = entry.strings("args") else { return nil }
+        return [command] + arguments
+    }
+
+    private func entry(_ server: MCPServerEntry) -> JSONObject {
+        let command = isDesktopProgram ? home.linked : home.command
+        guard form != .list else {
+            return JSONObject([("type", .string("local")), ("command", .strings([command] + server.arguments))])
+        }
+        let type: [(String, JSONValue)] = form == .typed ? [("type", .string("stdio"))] : []
+        return JSONObject(type + [("command", .string(command)), ("args", .strings(server.arguments))])
+    }
+}
+
+extension LinesIntegration {
+    /// Codex has a table for each server. One line means the same, and stands before all tables.
+    ///
+    /// - SeeAlso: [Codex](https://developers.openai.com/codex/mcp), "config.toml"
+    static func codex(in home: Home) -> LinesIntegration {
+        let key = "mcp_servers."
+        return LinesIntegration(
+            tool: .codex,
+            home: home,
+            link: nil,
+            path: "\(home.environment["CODEX_HOME"] ?? "\(home.path)/.codex")/config.toml",
+            lines: { subject in
+                guard let server = subject.server else { return ([], []) }
+                // A string of JSON is one of TOML.
+                let words = server.arguments.map { JSONValue.string($0).jsonText }.joined(separator: ", ")
+                let command = JSONValue.string(home.command).jsonText
+                return (["\(key)\(server.name) = { command = \(command), args = [\(words)] }"], [])
+            },
+            conflicts: { other, own in
+                let name = own.dropFirst(key.count).prefix { $0 != " " }
+                let plain = other.filter { !" \t\"'\r".contains($0) }
+                return ["[mcp_servers]", "[\(key)\(name)]"].contains(plain) || plain.hasPrefix("mcp_servers=")
+                    || ["=", "."].contains {
+                        plain.hasPrefix("\(key)\(name)\($0)") || plain.hasPrefix("[\(key)\(name)\($0)")
+                    }
+            },
+            use: { line in
+                // The line's own quotes are those of JSON.
+                let parts = line.split(separator: " ", maxSplits: 1)
+                guard line.hasPrefix(key), let name = parts.first?.dropFirst(key.count) else { return nil }
+                let words = line.split(separator: "\"").enumerated().filter { $0.offset % 2 == 1 }.map {
+                    String($0.element)
+                }
+                return MCPServerEntry(name: String(name), words: words)?.use
+            }
+        )
+    }
+}

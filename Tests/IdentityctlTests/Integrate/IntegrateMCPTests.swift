@@ -1,0 +1,157 @@
+// Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
+
+import OAuthWire
+import Testing
+
+@testable import identityctl
+
+/// Programs that speak MCP: each gets an entry that starts `identityctl mcp`, in the form of its documentation.
+@Suite struct IntegrateMCPTests {
+    private static let address = "https://mcp.example.test/mcp"
+
+    /// A program, its file, an example of the program's documentation, and the entry, in which `PROGRAM` is the tool's file.
+    struct Case: Sendable, CustomTestStringConvertible {
+        let tool: String
+        let file: String
+        let before: String
+        let entry: String
+        var testDescription: String { tool }
+    }
+
+    static let cases = [
+        // code.claude.com/docs/en/mcp
+        Case(
+            tool: "claude-code",
+            file: ".claude.json",
+            before: #"{"numStartups": 3, "mcpServers": {"docs": {"type": "http", "url": "https://a.test/mcp"}}}"#,
+            entry:
+                #""mcp-example-test": {"type":"stdio","command":"PROGRAM","args":["mcp","https://mcp.example.test/mcp"]}"#
+        ),
+        // code.visualstudio.com/docs/agents/reference/mcp-configuration
+        Case(
+            tool: "vscode",
+            file: ".config/Code/User/mcp.json",
+            before:
+                "{\n\t\"servers\": {\n\t\t// My own.\n\t\t\"memory\": {\"command\": \"npx\", \"args\": [\"x\"]},\n\t},\n\t\"inputs\": []\n}\n",
+            entry:
+                #""mcp-example-test": {"type":"stdio","command":"PROGRAM","args":["mcp","https://mcp.example.test/mcp"]}"#
+        ),
+        // cursor.com/docs/context/mcp
+        Case(
+            tool: "cursor",
+            file: ".cursor/mcp.json",
+            before: "{\n  \"mcpServers\": {}\n}\n",
+            entry:
+                #""mcp-example-test": {"type":"stdio","command":"PROGRAM","args":["mcp","https://mcp.example.test/mcp"]}"#
+        ),
+        // geminicli.com/docs/tools/mcp-server
+        Case(
+            tool: "gemini",
+            file: ".gemini/settings.json",
+            before: "{\n  \"theme\": \"Default\"\n}",
+            entry: #""mcp-example-test": {"command":"PROGRAM","args":["mcp","https://mcp.example.test/mcp"]}"#
+        ),
+        // opencode.ai/docs/mcp-servers
+        Case(
+            tool: "opencode",
+            file: ".config/opencode/opencode.json",
+            before:
+                #"{"$schema": "https://opencode.ai/config.json", "mcp": {"a": {"type": "local", "command": ["bun", "x"]}}}"#,
+            entry: #""mcp-example-test": {"type":"local","command":["PROGRAM","mcp","https://mcp.example.test/mcp"]}"#
+        ),
+        // developers.openai.com/codex/mcp
+        Case(
+            tool: "codex",
+            file: ".codex/config.toml",
+            before: "model = \"m\"\n\n[mcp_servers.docs]\ncommand = \"npx\"\nargs = [\"-y\", \"docs\"]\n",
+            entry:
+                #"mcp_servers.mcp-example-test = { command = "PROGRAM", args = ["mcp", "https://mcp.example.test/mcp"] }"#
+        ),
+    ]
+
+    @Test(.timeLimit(.minutes(1)), arguments: cases)
+    func addsOneEntryAndRemovesIt(_ example: Case) async throws {
+        let person = try await Person()
+        try person.write(example.before, to: example.file, mode: 0o640)
+        let set = try await person.integrate(example.tool, "--resource", Self.address)
+        #expect(set.status == 0, "\(set)")
+        let parts = example.entry.split(separator: "PROGRAM").map(String.init)
+        let entry = parts.joined(separator: try Person.program)
+        let text = try #require(person.text(example.file))
+        #expect(text.contains(entry), "\(text)")
+        #expect(try person.mode(of: example.file) == 0o640)
+        let again = try await person.integrate(example.tool, "--resource", Self.address)
+        #expect(again.errorLines.last == "Nothing to change: \(example.tool) is set up.", "\(again)")
+
+        let taken = try await person.integrate(
+            example.tool,
+            "--resource",
+            "https://mcp.example.test/other",
+            "--name",
+            "mcp-example-test"
+        )
+        #expect(taken.status == 64 && person.text(example.file) == text, "\(taken)")
+        let second = try await person.integrate(example.tool, "--resource", "https://b.test", "--name", "b_2")
+        #expect(second.status == 0 && second.errors.contains("--name b_2 --undo"), "\(second)")
+        let undone = try await person.integrate(example.tool, "--resource", "https://b.test", "--name", "b_2", "--undo")
+        #expect(undone.status == 0 && person.text(example.file) == text, "\(undone)")
+        #expect(try await person.integrate(example.tool, "--undo").status == 0)
+        #expect(person.text(example.file) == example.before)
+    }
+
+    @Test(.timeLimit(.minutes(1)), arguments: ["claude-code", "codex", "opencode"])
+    func leavesNoFileWhereThereWasNone(tool: String) async throws {
+        let person = try await Person()
+        let file = try #require(Self.cases.first { $0.tool == tool }).file
+        #expect(try await person.integrate(tool, "--resource", Self.address, "--dry-run").status == 0)
+        #expect(person.text(file) == nil)
+        #expect(try await person.integrate(tool, "--resource", Self.address).status == 0)
+        #expect(try person.mode(of: file) == 0o600)
+        #expect(try await person.integrate(tool, "--undo").status == 0)
+        #expect(person.text(file) == nil)
+    }
+
+    @Test(.timeLimit(.minutes(1)), arguments: [("cursor", "{"), ("cursor", #"{"mcpServers": []}"#)])
+    func showsTheEntryForAFileThatItCannotKeep(_ tool: String, _ before: String) async throws {
+        let person = try await Person()
+        try person.write(before, to: ".cursor/mcp.json")
+        let refused = try await person.integrate(tool, "--resource", Self.address)
+        #expect(
+            refused.status == 64 && refused.errors.contains(#""args":["mcp","https://mcp.example.test/mcp"]"#),
+            "\(refused)"
+        )
+        #expect(person.text(".cursor/mcp.json") == before)
+    }
+
+    @Test(
+        .timeLimit(.minutes(1)),
+        arguments: [
+            ["claude-code"], ["claude-code", "--resource", "http://mcp.example.test"],
+            ["claude-code", "--resource", "https://a.test", "--name", "a b"], ["claude-code", "--profile", "work"],
+            ["claude-code", "--resource", "https://a.test", "--serves", "https://a.test"],
+            ["claude-code", "--undo", "--name", "a"], ["git", "--resource", "https://a.test"],
+        ]
+    )
+    func refusesWhatNamesNoServer(arguments: [String]) async throws {
+        let person = try await Person()
+        let refused = try await person.run(["integrate"] + arguments)
+        #expect(refused.status == 64, "\(refused)")
+        #expect(person.text(".claude.json") == nil)
+    }
+
+    @Test(.timeLimit(.minutes(1))) func tellsTheDoctorOfEachServer() async throws {
+        let person = try await Person()
+        try await person.addProfile("api", serves: [], "--resource", "https://api.test/mcp")
+        #expect(try await person.integrate("gemini", "--profile", "api").status == 0)
+        #expect(
+            person.text(".gemini/settings.json")?.contains(#"["mcp","--profile","api","https://api.test/mcp"]"#) == true
+        )
+        #expect(try await person.integrate("claude-code", "--resource", Self.address).status == 0)
+        let doctor = try await person.run(["doctor", "--without-browser"])
+        #expect(doctor.output.contains("identityctl login --profile api"), "\(doctor)")
+        #expect(doctor.output.contains("identityctl login --resource \(Self.address)"), "\(doctor)")
+        _ = try await person.login("api")
+        let works = try await person.run(["doctor", "--without-browser"])
+        #expect(works.output.contains("gemini          ok    api-test (api, "), "\(works)")
+    }
+}
