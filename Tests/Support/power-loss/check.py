@@ -62,7 +62,8 @@ class Check:
         self.collect(disk, calls.events(trace))
         real = Disk(self.root).current()
         if real != disk.current():
-            raise SystemExit(f"{self.scenario.name}: the model is not what the calls made: {self.difference(real, disk.current())}")
+            difference = self.difference(real, disk.current())
+            raise SystemExit(f"{self.scenario.name}: the model is not what the calls made: {difference}")
         self.provider.forgives = True
         wrong = self.ask()
         self.provider.close()
@@ -70,8 +71,7 @@ class Check:
 
     @staticmethod
     def difference(real, model):
-        return "; ".join(f"{path}: {str(real.get(path))[:80]} / {str(model.get(path))[:80]}"
-                         for path in sorted(set(real) | set(model)) if real.get(path) != model.get(path))
+        return "; ".join(f"{path}: {str(real.get(path))[:80]} / {str(model.get(path))[:80]}" for path in sorted(set(real) | set(model)) if real.get(path) != model.get(path))
 
     def collect(self, disk, events):
         """Notes each disk after each call, with what is allowed then."""
@@ -156,7 +156,8 @@ def main():
     parser.add_argument("--without-sync", choices=("all", "file", "directory"))
     parser.add_argument("--program", required=True)
     options = parser.parse_args()
-    wanted = [s for s in scenarios.ALL if s.name == options.only or not options.only and (options.all or s.name in scenarios.SHORT)]
+    names = [options.only] if options.only else [s.name for s in scenarios.ALL] if options.all else scenarios.SHORT
+    wanted = [scenario for scenario in scenarios.ALL if scenario.name in names]
     if not wanted:
         parser.error(f"there is no {options.only}: {' '.join(s.name for s in scenarios.ALL)}")
     if options.image:

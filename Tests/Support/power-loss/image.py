@@ -120,7 +120,8 @@ def main(wanted, options):
                     places += killed
                     if label not in allowed:
                         failed += 1
-                        print(f"  WRONG: '{label}' after a death at {call} {count}, where only {sorted(allowed)} may be", file=sys.stderr)
+                        where = f"a death at {call} {count}"
+                        print(f"  WRONG: '{label}' after {where}, where only {sorted(allowed)} may be", file=sys.stderr)
                     if not killed:
                         break
             provider.close()

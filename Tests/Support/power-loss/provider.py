@@ -62,7 +62,8 @@ class Provider:
                 answer = urllib.parse.urlencode({"code": "CODE", "state": query["state"], "iss": self.issuer})
                 return 302, None, [("Location", f"{query['redirect_uri']}?{answer}")]
             case "/.well-known/oauth-protected-resource/api":
-                return 200, {"resource": self.issuer + "/api", "authorization_servers": [self.issuer], "scopes_supported": ["read"]}
+                api = self.issuer + "/api"
+                return 200, {"resource": api, "authorization_servers": [self.issuer], "scopes_supported": ["read"]}
             case "/.well-known/oauth-authorization-server":
                 return 200, self.metadata()
             case "/api":

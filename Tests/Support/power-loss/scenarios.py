@@ -52,7 +52,8 @@ class Tool:
     def environment(self, more=None):
         issuer, root = self.provider.issuer, self.root
         return {
-            "PATH": "/usr/bin:/bin", "HOME": f"{root}/home", "XDG_STATE_HOME": f"{root}/state", "XDG_RUNTIME_DIR": f"{root}/run",
+            "PATH": "/usr/bin:/bin", "HOME": f"{root}/home", "XDG_STATE_HOME": f"{root}/state",
+            "XDG_RUNTIME_DIR": f"{root}/run",
             "DBUS_SESSION_BUS_ADDRESS": "disabled:", "DISPLAY": ":99", "IDENTITYCTL_SCOPE": "read",
             "IDENTITYCTL_CLIENT_ID": "test-client", "IDENTITYCTL_AUTHORIZATION_ENDPOINT": f"{issuer}/authorize",
             "IDENTITYCTL_TOKEN_ENDPOINT": f"{issuer}/token", "IDENTITYCTL_CACHE": f"file:{root}/state/cache",
@@ -70,7 +71,9 @@ class Tool:
 
     def run(self, arguments, more=None, text=b""):
         environment = {name: value for name, value in self.environment(more).items() if value != ""}
-        return subprocess.run(self.command(arguments), env=environment, input=text, capture_output=True, timeout=PATIENCE, cwd="/")
+        return subprocess.run(
+            self.command(arguments), env=environment, input=text, capture_output=True, timeout=PATIENCE, cwd="/"
+        )
 
 
 def broken(result):
@@ -233,7 +236,8 @@ ALL = [
         either("scopes scope-one", "scopes scope-two"), before=[(ADD_PROFILE, b"")],
     ),
     Scenario(
-        "profile-removal", ["profile", "remove", "work"], profile, either("scopes scope-one", "none"), before=[(ADD_PROFILE, b"")],
+        "profile-removal", ["profile", "remove", "work"], profile, either("scopes scope-one", "none"),
+        before=[(ADD_PROFILE, b"")],
     ),
     Scenario(
         "registration", ["login", "--resource", "{issuer}/api"], registration, registered, variables=RESOURCE, done="Signed in",
