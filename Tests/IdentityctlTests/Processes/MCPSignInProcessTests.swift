@@ -9,7 +9,9 @@ import Testing
 @testable import identityctl
 
 /// The sign-in that a bridge needs. The API answers with no message of JSON-RPC, which the bridges tell in an error.
-@Suite(.timeLimit(.minutes(1)))
+///
+/// One after the other, because a registered program has five ports for the redirects of all its sign-ins.
+@Suite(.serialized, .timeLimit(.minutes(1)))
 struct MCPSignInProcessTests {
     private let setup: ToolSetup
     private let url: String
@@ -25,6 +27,8 @@ struct MCPSignInProcessTests {
         variables = [
             "HOME": setup.directory.path, "XDG_RUNTIME_DIR": setup.directory.path, "DISPLAY": ":99",
             "IDENTITYCTL_CACHE": "file:\(setup.directory.path)/cache", "IDENTITYCTL_BROWSER": try browser.command,
+            // A sign-in that a failed test leaves behind ends by itself.
+            "IDENTITYCTL_TIMEOUT": "50",
         ]
     }
 
@@ -120,7 +124,7 @@ struct MCPSignInProcessTests {
 }
 
 /// `identityctl helper headers URL`
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.serialized, .timeLimit(.minutes(1)))
 struct HeadersHelperProcessTests {
     @Test func printsTheHeaderOfARequestToAnAddress() async throws {
         let person = try await Person(serves: "https://mcp.test/notes")
