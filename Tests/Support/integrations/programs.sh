@@ -201,3 +201,64 @@ test_msmtp() {
     refused msmtp --file=msmtprc bob@example.test
     expect "what the server said to another token" "$(seen status status=535)" 535
 }
+
+test_buildah() {
+    local image="localhost:$registry_port/built:1"
+    [ -e "$work/registry/storage" ] || start_registry
+    identityctl integrate containers --profile work --serves "https://localhost:$registry_port" 2>integrate.log
+    local build=(buildah --root "$work/buildah/root" --runroot "$work/buildah/run" --storage-driver vfs)
+    expect "the file" "$(cat .config/containers/auth.json | tr -d ' \t\n')" \
+        "{\"credHelpers\":{\"localhost:$registry_port\":\"identityctl\"}}"
+    forget
+    local container
+    container="$("${build[@]}" from scratch)"
+    "${build[@]}" commit --quiet "$container" "$image" >/dev/null
+    "${build[@]}" push --quiet "$image" "docker://$image"
+    expect "what buildah sent" "$(seen token service=registry-token status=200 scheme=basic user=oauth2)" "$(digest "$token")"
+}
+
+test_rclone() {
+    local list=(rclone --config rclone.conf --ca-cert "$ca" --retries 1 --low-level-retries 2) count before
+    printf '%s\n' "[far]" "type = webdav" "url = https://localhost:$port/webdav/" "vendor = other" \
+        "bearer_token_command = identityctl token --profile work" >rclone.conf
+    expect "the file" "$("${list[@]}" cat far:note.txt)" "Kept by WebDAV"
+    expect "what rclone sent" "$(seen token service=webdav status=200)" "$(digest "$token")"
+
+    sed 's/= identityctl.*/= echo other/' rclone.conf >refused.conf
+    refused "${list[@]}" --config refused.conf cat far:note.txt
+    expect_words "the refusal" "$said" 401
+    sed "s|--profile work|--profile work --cache file:$work/nothing|" rclone.conf >signed-out.conf
+    refused "${list[@]}" --config signed-out.conf cat far:note.txt
+    expect_words "what rclone shows" "$said" "identityctl login"
+
+    echo "    twenty at once, with an expired token"
+    sed -e 's/--profile work/--profile brief/' -e 's|/webdav/|/brief/webdav/|' rclone.conf >brief.conf
+    wait_until_expired "$brief" "$(identityctl token --profile brief)"
+    before="$(renewals "$brief")"
+    for count in {1..20}; do "${list[@]}" --config brief.conf cat far:note.txt >"rclone-$count" 2>&1 & done
+    wait
+    for count in {1..20}; do expect "rclone $count" "$(cat "rclone-$count")" "Kept by WebDAV"; done
+    expect "the requests to the provider" "$(($(renewals "$brief") - before))" 1
+}
+
+test_google() {
+    local id_token ask=(env GOOGLE_EXTERNAL_ACCOUNT_ALLOW_EXECUTABLES=1 "REQUESTS_CA_BUNDLE=$ca" python3 -B -c '
+import sys, google.auth.pluggable, google.auth.transport.requests
+credentials = google.auth.pluggable.Credentials.from_file(sys.argv[1], scopes=["https://www.googleapis.com/auth/cloud-platform"])
+credentials.refresh(google.auth.transport.requests.Request())
+print(credentials.token)')
+    cat >google.json <<CONFIG
+{"type": "external_account", "audience": "//iam.googleapis.com/projects/1/locations/global/workloadIdentityPools/p/providers/p",
+ "subject_token_type": "urn:ietf:params:oauth:token-type:id_token", "token_url": "https://localhost:$port/google/token",
+ "credential_source": {"executable": {"command": "identityctl helper google --profile work", "timeout_millis": 60000}}}
+CONFIG
+    id_token="$(identityctl token --profile work --id-token)"
+    expect "the token" "$("${ask[@]}" google.json)" given-by-google
+    expect "what Google got" "$(seen token service=google status=200)" "$(digest "$id_token")"
+    sed "s|--profile work|--profile work --cache file:$work/nothing|" google.json >signed-out.json
+    refused "${ask[@]}" signed-out.json
+    expect_words "what the program shows" "$said" "identityctl login"
+    sed 's|id_token"|jwt"|' google.json >other.json
+    refused "${ask[@]}" other.json
+    expect_words "what the program shows" "$said" subject_token_type
+}

@@ -65,7 +65,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
         if request.method != "HEAD":
             self.wfile.write(answer.body)
 
-    do_GET = do_POST = do_HEAD = do_PUT = serve
+    do_GET = do_POST = do_HEAD = do_PUT = do_PROPFIND = serve
 
     def log_message(self, *arguments):
         pass
