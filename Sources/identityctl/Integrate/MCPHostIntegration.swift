@@ -200,11 +200,10 @@ extension LinesIntegration {
             },
             use: { line in
                 // The line's own quotes are those of JSON.
-                let parts = line.split(separator: " ", maxSplits: 1)
-                guard line.hasPrefix(key), let name = parts.first?.dropFirst(key.count) else { return nil }
-                let words = line.split(separator: "\"").enumerated().filter { $0.offset % 2 == 1 }.map {
-                    String($0.element)
-                }
+                guard line.hasPrefix(key) else { return nil }
+                let name = line.dropFirst(key.count).prefix { $0 != " " }
+                let parts = line.utf8.split(separator: UInt8(ascii: "\""), omittingEmptySubsequences: false)
+                let words = parts.enumerated().filter { $0.offset % 2 == 1 }.map { String(Substring($0.element)) }
                 return MCPServerEntry(name: String(name), words: words)?.use
             }
         )
