@@ -18,6 +18,7 @@ import Testing
         "exec": ["companion", "detached", "env", "token-file"],
         "import": ["device-secret", "device-secret-type", "from", "refresh-token-file"],
         "call": ["data", "header", "include", "method", "output", "upload", "verbose"],
+        "mcp": ["renew"],
     ]
 
     /// The names whose value may be any text.
