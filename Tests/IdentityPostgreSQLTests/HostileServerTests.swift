@@ -7,8 +7,9 @@ import Testing
 
 @testable import IdentityPostgreSQL
 
-/// Servers that answer anything but the truth, without PostgreSQL.
-@Suite(.enabled(if: DatabaseParametersTests.hasLibrary, "libpq is not installed"), .timeLimit(.minutes(1)))
+/// Servers that answer anything but the truth, without PostgreSQL. They have the process for themselves, because its memory is
+/// measured.
+@Suite(.enabled(if: clusterScript != nil, "run Scripts/test-postgresql"), .serialized, .timeLimit(.minutes(1)))
 struct HostileServerTests {
     enum Answer: CaseIterable, Sendable {
         case nothing, anotherProtocol, noRows, tooManyColumns, nulls, copy, endlessRow, endlessRows, endlessNotices
