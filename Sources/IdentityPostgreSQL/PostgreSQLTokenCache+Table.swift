@@ -25,7 +25,9 @@ extension PostgreSQLTokenCache {
 
         /// Names a table. The name is quoted wherever it is used: upper-case letters stay.
         ///
-        /// - Parameter schema: The table's schema, `public` by default. The search path is not used.
+        /// - Parameters:
+        ///   - name: The table's name, without its schema.
+        ///   - schema: The table's schema, `public` by default. The search path is not used.
         /// - Throws: `.invalidArgument` for a name that is empty, longer than 63 bytes or has a NUL.
         public init(_ name: String, schema: String = "public") throws {
             for part in [name, schema] where !(1...63).contains(part.utf8.count) || part.utf8.contains(0) {
@@ -52,6 +54,8 @@ extension PostgreSQLTokenCache {
         }
 
         /// The statements that give a role the rights that the cache needs, and no others.
+        ///
+        /// - Parameter role: The role with which the programs connect.
         public func grants(to role: String) -> String {
             """
             GRANT USAGE ON SCHEMA \(quotedSchema) TO \(Self.quoted(role));
