@@ -5,8 +5,8 @@ import IdentityClient
 import IdentityResources
 import SystemSupport
 
-/// Whose token a bridge sends. A file of a project can name any address and any profile, so that a profile must say itself that
-/// it serves the address, as with a helper.
+/// The choice of the token that a bridge sends. A file of a project can name any address and any profile, so that a profile must
+/// say itself that it serves the address, as with a helper.
 extension MCPCommand {
     func environment(above variables: Environment) throws -> Environment {
         guard !provider.namesOne(variables), try variables.given("resource", provider.resource) == nil else {
