@@ -77,8 +77,11 @@ private final class AgentChannel: Sendable {
     }
 
     func post(_ bytes: [UInt8], to connection: Int) {
-        state.withLock { $0.answers.append((connection, bytes)) }
-        wake()
+        let isFirst = state.withLock { state in
+            defer { state.answers.append((connection, bytes)) }
+            return state.answers.isEmpty
+        }
+        if isFirst { wake() }
     }
 
     func close() {

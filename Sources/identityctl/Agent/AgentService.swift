@@ -14,13 +14,20 @@ final class AgentService: Sendable {
         let application: PublicClientApplication
     }
 
-    /// A token that was asked for, and is kept fresh for a while.
-    private struct Wanted {
-        let application: PublicClientApplication
-        var parameters: SilentParameters
-        /// The profile, if a usual sign-in for it gives the token.
-        let profile: AgentProfile?
-        let lastAsked: ContinuousClock.Instant
+    /// A request without the name that the program gives itself, and the number of answers that were begun when it came.
+    private struct Look: Hashable {
+        let request: AgentRequest.Token
+        let begun: Int
+    }
+
+    /// A token, before the person is asked.
+    private struct Found {
+        let wanted: AgentRenewal.Wanted
+        let policy: AgentPolicy
+        let offer: AgentOffer
+        let accessToken: String
+        let source: AuthenticationResult.Source
+        let answer: [UInt8]
     }
 
     private enum Lock {
@@ -34,7 +41,6 @@ final class AgentService: Sendable {
     private struct State {
         var lock = Lock.open
         var loaded: [String: Loaded] = [:]
-        var wanted: [String: Wanted] = [:]
         /// The hashes of the last processes and their tokens.
         var handedOut: [Int] = []
     }
@@ -45,13 +51,15 @@ final class AgentService: Sendable {
     private let passPhrases: PassPhrasePrompt
     private let confirmations: AgentConfirmations
     private let signIns: AgentSignIns
+    private let renewal: AgentRenewal
     private let state = Mutex(State())
+    private let looks = SingleFlight<Look, Found>()
+    private let begunLooks = Atomic(0)
     /// Settled when a person ends the agent.
     let stopped = Promise<Void>()
 
-    /// How long after the last request a token is kept fresh, and how long before its end it is renewed.
-    private static let keepsFresh: (after: Duration, before: Duration) = (.seconds(4 * 3600), .seconds(600))
-    private static let patience = Duration.seconds(60)
+    /// The time for a token.
+    static let patience = Duration.seconds(60)
 
     /// - Parameters:
     ///   - passPhrases: The prompt that `make` uses.
@@ -74,6 +82,7 @@ final class AgentService: Sendable {
         self.make = make
         confirmations = AgentConfirmations(ask)
         signIns = AgentSignIns(show: show, logger: logger, signIn: signIn)
+        renewal = AgentRenewal(signIns)
     }
 
     /// Returns the answer to a request's bytes, as one line.
@@ -81,32 +90,30 @@ final class AgentService: Sendable {
     /// - Parameter isControl: Whether the request came over the socket that is never forwarded.
     func answer(_ bytes: [UInt8], from peer: AgentPeer?, isControl: Bool) async -> [UInt8] {
         var name = "unreadable"
-        let answer: JSONObject
         do {
             let request = try AgentRequest(parsing: bytes)
             name = request.logName
-            answer = try await self.answer(request, peer, isControl)
+            return try await answer(request, peer, isControl)
         } catch {
             let advised = error as? Advised
             let cause: any Error = advised?.error ?? error
             log("Refused a request", peer, ["request": "\(name)", "code": "\(JSONReport.code(of: cause))"])
-            answer = AgentAnswer.failure(cause, advice: advised?.advice)
+            return AgentAnswer.failure(cause, advice: advised?.advice).answerLine
         }
-        return answer.serialized() + [0x0A]
     }
 
-    private func answer(_ request: AgentRequest, _ peer: AgentPeer?, _ isControl: Bool) async throws -> JSONObject {
+    private func answer(_ request: AgentRequest, _ peer: AgentPeer?, _ isControl: Bool) async throws -> [UInt8] {
         switch request {
         case .token(let token):
             return try await self.token(token, peer)
         case .accounts:
             try checkUnlocked()
-            return AgentAnswer.success([("info", .strings(try profiles.names()))])
+            return AgentAnswer.success([("info", .strings(try profiles.names()))]).answerLine
         case .status:
             let names = try profiles.names()
             return AgentAnswer.success([
                 ("locked", .bool(isLocked)), ("profiles", .strings(names)),
-            ])
+            ]).answerLine
         case .lock:
             state.withLock { $0.lock = .byRequest }
             confirmations.forget()
@@ -125,10 +132,10 @@ final class AgentService: Sendable {
             if let passPhrase { try await passPhrases.use(passPhrase.text, for: passPhrase.key) }
             state.withLock { $0.lock = .open }
             log("Done", peer, ["request": "unlock"])
-            return AgentAnswer.success([("pass_phrases", .strings(await missingPassPhrases()))])
+            return AgentAnswer.success([("pass_phrases", .strings(await missingPassPhrases()))]).answerLine
         }
         log("Done", peer, ["request": "\(request.logName)"])
-        return AgentAnswer.success()
+        return AgentAnswer.success().answerLine
     }
 
     private var isLocked: Bool { state.withLock { $0.lock != .open } }
@@ -153,8 +160,43 @@ final class AgentService: Sendable {
         )
     }
 
-    private func token(_ request: AgentRequest.Token, _ peer: AgentPeer?) async throws -> JSONObject {
+    private func token(_ request: AgentRequest.Token, _ peer: AgentPeer?) async throws -> [UInt8] {
         try checkUnlocked()
+        let found = try await found(for: request)
+        if found.policy.confirmation != .never {
+            let question = AgentQuestion(offer: found.offer, caller: peer?.caller, hint: request.hint)
+            try await confirmations.confirm(question, found.policy.confirmation)
+        }
+        try checkUnlocked()  // the screen may have been locked meanwhile
+        renewal.remember(found.wanted)
+        log(
+            "Handed out a token",
+            peer,
+            [
+                "profile": "\(found.offer.profile)", "scopes": "\(found.wanted.scopes.printable)",
+                "hint": "\(request.hint.map(WireText.clean) ?? "-")", "source": "\(found.source.rawValue)",
+            ],
+            isNew: isNew(found.accessToken, for: peer)
+        )
+        return found.answer
+    }
+
+    /// Looks for a token once for all equal requests that came before the look began: a hundred programs may ask at once.
+    private func found(for request: AgentRequest.Token) async throws -> Found {
+        var request = request
+        request.hint = nil
+        let key = Look(request: request, begun: begunLooks.load(ordering: .acquiring))
+        do {
+            return try await looks.run(key) { [self, request] in
+                begunLooks.add(1, ordering: .releasing)
+                return try await withDeadline(Self.patience) { [self] in try await self.look(for: request) }
+            }
+        } catch is DeadlineExceeded {
+            throw AuthenticationError(.networkTimedOut, "The provider did not answer within 60 s. Try again.")
+        }
+    }
+
+    private func look(for request: AgentRequest.Token) async throws -> Found {
         let profile = try profiles.chosen(by: request)
         let name = profile.name.printable
         let policy = try AgentPolicy(profile)
@@ -175,48 +217,42 @@ final class AgentService: Sendable {
                 allowsExpiredToken: request.allowsExpiredToken
             )
             parameters.refusedToken = request.refusedToken
-            let (result, idToken) = try await withDeadline(Self.patience) { [parameters] in
-                let result = try await application.acquireTokenSilently(parameters)
-                guard request.wantsIDToken else { return (result, IDToken?.none) }
-                return try await application.renewingIDToken(of: result, parameters)
+            var result = try await application.acquireTokenSilently(parameters)
+            var idToken: IDToken?
+            if request.wantsIDToken {
+                (result, idToken) = try await application.renewingIDToken(of: result, parameters)
             }
             if isUsual { signIns.done(for: profile, having: result, in: application) }
             try policy.check(result, audience: request.audience, profile: name)
-            let question = AgentQuestion(
+            return Found(
+                wanted: AgentRenewal.Wanted(
+                    application: application,
+                    parameters: parameters,
+                    profile: profile,
+                    isUsual: isUsual,
+                    result: result
+                ),
+                policy: policy,
                 offer: AgentOffer(
                     profile: name,
                     account: result.account.id,
                     accountName: result.account.shortLabel,
-                    scopes: Self.text(policy.handedOut(scopes, result)),
+                    scopes: AgentRenewal.Wanted.text(policy.handedOut(scopes, result)),
                     audience: request.audience,
                     claims: parameters.claims,
                     hasIDToken: idToken != nil
                 ),
-                caller: peer?.caller,
-                hint: request.hint
+                accessToken: result.accessToken,
+                source: result.source,
+                answer: AgentAnswer.token(
+                    result,
+                    idToken,
+                    issuer: application.configuration.authority.url,
+                    isPersistent: result.isPersisted && !(application.configuration.cache is InMemoryTokenCache),
+                    serves: request.serves,
+                    username: try profile.environment.given("username", nil)?.text
+                ).answerLine
             )
-            try await confirmations.confirm(question, policy.confirmation)
-            try checkUnlocked()  // the screen may have been locked meanwhile
-            remember(parameters, application, of: profile, isUsual: isUsual, result)
-            log(
-                "Handed out a token",
-                peer,
-                [
-                    "profile": "\(name)", "scopes": "\(Self.text(scopes).printable)",
-                    "hint": "\(request.hint.map(WireText.clean) ?? "-")", "source": "\(result.source.rawValue)",
-                ],
-                isNew: isNew(result.accessToken, for: peer)
-            )
-            return AgentAnswer.token(
-                result,
-                idToken,
-                issuer: application.configuration.authority.url,
-                isPersistent: result.isPersisted && !(application.configuration.cache is InMemoryTokenCache),
-                serves: request.serves,
-                username: try profile.environment.given("username", nil)?.text
-            )
-        } catch is DeadlineExceeded {
-            throw AuthenticationError(.networkTimedOut, "The provider did not answer within 60 s. Try again.")
         } catch let error as AuthenticationError where .interactionRequired ~= error.code {
             if isUsual { signIns.needed(for: profile) }
             let claims = error.claims ?? request.claims
@@ -231,7 +267,7 @@ final class AgentService: Sendable {
             if let loaded = state.loaded[profile.name], loaded.version == profile.version { return loaded.application }
             let application = try make(profile)
             state.loaded[profile.name] = Loaded(version: profile.version, application: application)
-            state.wanted = state.wanted.filter { !$0.key.hasPrefix("\(profile.name)\n") }
+            renewal.forget(profile.name)
             return application
         }
     }
@@ -263,9 +299,10 @@ final class AgentService: Sendable {
     /// Forgets the application objects, which have keys and tokens in memory.
     private func forgetApplications() {
         let forgotten = state.withLock { state in
-            defer { (state.loaded, state.wanted) = ([:], [:]) }
+            defer { state.loaded = [:] }
             return state.loaded.values.map(\.application)
         }
+        renewal.forget()
         // New refresh tokens that are under way are stored first. More cannot be done.
         Task { for application in forgotten { _ = try? await application.finishPendingRefreshes(within: .seconds(5)) } }
     }
@@ -282,69 +319,10 @@ final class AgentService: Sendable {
     }
 }
 
-// Renewal before a token ends, so that a request is answered from memory.
 extension AgentService {
-    private static func text(_ scopes: Set<Scope>) -> String {
-        scopes.map(\.rawValue).sorted().joined(separator: " ")
-    }
-
-    /// Remembers a token that is kept fresh. Claims are a demand of one request, and no cached token answers them.
-    private func remember(
-        _ parameters: SilentParameters,
-        _ application: PublicClientApplication,
-        of profile: AgentProfile,
-        isUsual: Bool,
-        _ result: AuthenticationResult
-    ) {
-        guard parameters.claims == nil else { return }
-        var parameters = parameters
-        parameters.forcesRefresh = false
-        parameters.refusedToken = nil
-        parameters.usesCacheOnly = false
-        parameters.allowsExpiredToken = false
-        // The program's own wish, such as a day, may be longer than any token's life.
-        parameters.minimumValidity = Self.validity(of: result, in: application)
-        let key = "\(profile.name)\n\(parameters.account.id.rawValue)\n\(Self.text(parameters.scopes))"
-        let wanted = Wanted(
-            application: application,
-            parameters: parameters,
-            profile: isUsual ? profile : nil,
-            lastAsked: .now
-        )
-        state.withLock { state in
-            // Callers could name ever more combinations.
-            if state.wanted.count < 256 || state.wanted[key] != nil { state.wanted[key] = wanted }
-        }
-    }
-
-    /// How long before its end a token is renewed. A short one would otherwise be renewed each minute.
-    private static func validity(of result: AuthenticationResult, in application: PublicClientApplication) -> Duration {
-        let left = Duration.seconds(result.expiresOn.timeIntervalSince(application.configuration.clock.now))
-        return min(keepsFresh.before, max(.zero, left / 2))
-    }
-
-    /// Renews each token that was asked for lately and ends soon. Reminds the person of a sign-in that this needs.
+    /// Renews the tokens that end soon, unless the agent is locked.
     func renew(at now: ContinuousClock.Instant = .now) async {
-        let wanted = state.withLock { state in
-            state.wanted = state.wanted.filter { now - $0.value.lastAsked < Self.keepsFresh.after }
-            return state.lock == .open ? state.wanted : [:]
-        }
-        for (key, wanted) in wanted {
-            do {
-                let result = try await withDeadline(Self.patience) {
-                    try await wanted.application.acquireTokenSilently(wanted.parameters)
-                }
-                if result.source != .cache {
-                    let validity = Self.validity(of: result, in: wanted.application)
-                    state.withLock { $0.wanted[key]?.parameters.minimumValidity = validity }
-                }
-                if let profile = wanted.profile { signIns.done(for: profile, having: result, in: wanted.application) }
-            } catch let error as AuthenticationError where .interactionRequired ~= error.code {
-                if let profile = wanted.profile { signIns.needed(for: profile) }
-            } catch {
-                // The next request tells its failure to the program that asks.
-            }
-        }
+        await renewal.renew(isLocked: isLocked, at: now)
     }
 
     /// Renews every minute until the task is cancelled.
@@ -373,6 +351,10 @@ private struct Advised: Error {
         self.error = error
         self.advice = advice
     }
+}
+
+extension JSONObject {
+    fileprivate var answerLine: [UInt8] { serialized() + [0x0A] }
 }
 
 extension AuthenticationResult {

@@ -40,6 +40,7 @@ import Testing
 
     private func service(
         _ variables: [String: String] = [:],
+        of other: PublicClientApplication? = nil,
         show: @escaping ShowNotice = { _, _ in throw NoPersonToAsk(reason: "this is a test") }
     ) throws -> AgentService {
         let options = try ProviderOptions.parse(["--client-id", "test-client", "--issuer", "https://issuer.test"])
@@ -52,7 +53,7 @@ import Testing
             keepsVariables: true,
             version: ""
         )
-        let application = application
+        let application = other ?? application
         let logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
         return AgentService(
             .only(profile),
@@ -308,6 +309,23 @@ import Testing
         #expect(try await shown.value().title == "Sign in for 'work'")
     }
 
+    /// A request shares only a look at the accounts that began after it came: what another process did before it counts.
+    @Test(.timeLimit(.minutes(1))) func answersARequestByALookThatBeganAfterIt() async throws {
+        let cache = HeldCache(application.configuration.cache)
+        var configuration = application.configuration
+        configuration.cache = cache
+        let service = try service(of: PublicClientApplication(configuration))
+        cache.holdsNext()
+        let first = Task { try await ask(service, #"{"request":"access_token","application_hint":"a"}"#) }
+        try await cache.isHeld.value()
+        let account = try #require(try await application.allAccounts().first)
+        try await application.remove(account)
+        let second = try await ask(service, #"{"request":"access_token","application_hint":"b"}"#)
+        #expect(second.string("code") == "interaction_required.no_tokens", "\(second)")
+        cache.gate.open()
+        _ = try await first.value
+    }
+
     @Test(.timeLimit(.minutes(1))) func renewsATokenThatEndsSoonBeforeItIsAskedForAgain() async throws {
         let service = try service()
         _ = try await ask(service, #"{"request":"access_token"}"#)
@@ -343,5 +361,32 @@ import Testing
             await service.renew()
         }
         #expect(setup.provider.count(of: .token) == requests)
+    }
+}
+
+/// A cache that holds back a list of records once.
+private final class HeldCache: TokenCache {
+    let gate = Gate()
+    let isHeld = Promise<Void>()
+    private let base: any TokenCache
+    private let holds = Atomic(false)
+
+    init(_ base: any TokenCache) { self.base = base }
+
+    func holdsNext() { holds.store(true, ordering: .relaxed) }
+
+    func record(for key: CacheKey) async throws -> CacheRecord? { try await base.record(for: key) }
+
+    func replace(_ expected: CacheRecord?, with new: CacheRecord?, for key: CacheKey) async throws -> Bool {
+        try await base.replace(expected, with: new, for: key)
+    }
+
+    func records(of kind: CacheKey.Kind, in group: CacheGroup) async throws -> [CacheKey: CacheRecord] {
+        let records = try await base.records(of: kind, in: group)
+        if holds.exchange(false, ordering: .relaxed) {
+            isHeld.fulfil()
+            try await gate.wait()
+        }
+        return records
     }
 }
