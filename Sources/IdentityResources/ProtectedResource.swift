@@ -38,10 +38,12 @@ public struct ProtectedResource: Hashable, Sendable {
     /// ```swift
     /// let authority = try resource.authority(issuer: "https://id.example.com")
     /// ```
-    /// - Parameter issuer: The issuer that the program trusts; `nil`, the default, if that of the resource is taken.
+    /// - Parameters:
+    ///   - issuer: The issuer that the program trusts; `nil`, the default, if that of the resource is taken.
+    ///   - assumesPKCE: As for ``Authority/oauth2(issuer:resource:assumesPKCE:)``; `false` by default.
     /// - Throws: `.untrustedAuthority` if the resource does not list `issuer`: its server changed, or is another than expected;
     ///   `.configuration` if it lists several and none is named; `.invalidArgument` if the issuer is not an `https` address.
-    public func authority(issuer: String? = nil) throws -> Authority {
+    public func authority(issuer: String? = nil, assumesPKCE: Bool = false) throws -> Authority {
         if let issuer {
             guard authorizationServers.contains(where: { WireText.areSame($0, issuer) }) else {
                 throw AuthenticationError(
@@ -52,7 +54,7 @@ public struct ProtectedResource: Hashable, Sendable {
                     """
                 )
             }
-            return try checked(.oauth2(issuer: issuer, resource: identifier))
+            return try checked(.oauth2(issuer: issuer, resource: identifier, assumesPKCE: assumesPKCE))
         }
         guard let issuer = authorizationServers.first, authorizationServers.count == 1 else {
             throw AuthenticationError(
@@ -60,7 +62,7 @@ public struct ProtectedResource: Hashable, Sendable {
                 "\(identifier) takes tokens of several servers: name one of them as the issuer: \(listing)."
             )
         }
-        return try checked(.oauth2(issuer: issuer, resource: identifier))
+        return try checked(.oauth2(issuer: issuer, resource: identifier, assumesPKCE: assumesPKCE))
     }
 
     /// A document from elsewhere leads to no server of this computer.

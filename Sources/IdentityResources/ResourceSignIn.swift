@@ -52,6 +52,10 @@ public struct ResourceSignIn: Sendable {
     /// that the resource names.
     public var issuer: String?
 
+    /// Whether a server that publishes no methods of PKCE is known to check `S256`, as for
+    /// `Authority.oauth2(issuer:resource:assumesPKCE:)`. `false` unless set.
+    public var assumesPKCE = false
+
     /// The scopes of the token; `nil`, the default, for those that the resource asks for.
     public var scopes: Set<Scope>?
 
@@ -231,7 +235,11 @@ extension ResourceSignIn {
 
     /// The client of a resource that is known.
     private func configuration(of known: KnownResource) async throws -> ClientConfiguration? {
-        let authority = try Authority.oauth2(issuer: known.issuer, resource: known.identifier).bindingTokens(known.dpop)
+        let authority = try Authority.oauth2(
+            issuer: known.issuer,
+            resource: known.identifier,
+            assumesPKCE: assumesPKCE
+        ).bindingTokens(known.dpop)
         switch known.kind {
         case .given: return try configuration(clientID ?? known.clientID, authority)
         case .document:
@@ -288,7 +296,7 @@ extension ResourceSignIn {
             transport: transport,
             requiresSameResource: requiresSameResource
         )
-        var authority = try resource.authority(issuer: issuer ?? earlier?.issuer)
+        var authority = try resource.authority(issuer: issuer ?? earlier?.issuer, assumesPKCE: assumesPKCE)
         if authority.dpop == .off { authority = try authority.bindingTokens(dpop) }
         var question: BrowserQuestion?
         if issuer == nil, clientID == nil, earlier == nil {

@@ -95,6 +95,17 @@ final class ResourceSignInTests: Sendable {
         #expect(asked.withLock(\.count) == 1)
     }
 
+    /// A server that publishes no methods may still check them, as Entra ID; one that publishes others does not.
+    @Test func takesAServerWithoutMethodsOfPKCEIfTheProgramSaysSo() async throws {
+        let provider = try provider { $0.advertisesS256 = false }
+        var signIn = signIn(provider)
+        let error = try await expectError(.unsupported) { try await signIn.client() }
+        #expect(error.message.contains("assumesPKCE") && provider.count(of: .authorization) == 0)
+        signIn.assumesPKCE = true
+        let (status, _) = try await call(signIn.client(), signIn.address)
+        #expect(status == 200)
+    }
+
     @Test func saysThatAPersonIsNeeded() async throws {
         let provider = try provider()
         var signIn = signIn(provider)

@@ -140,7 +140,7 @@ extension Authority {
         case .b2c(let base, let tenant, _, .query(let spelled)): "\(base.origin)/\(tenant)/?p=\(spelled)"
         case .externalID(let base, let tenant): "\(base.origin)/\(tenant)/"
         case .adfs(let base): "\(base.origin)/adfs/"
-        case .openIDConnect(let issuer, _, _), .authorizationServer(let issuer, _): issuer
+        case .openIDConnect(let issuer, _, _), .authorizationServer(let issuer, _, _): issuer
         case .oauth2(let endpoints): endpoints.token
         }
     }
@@ -149,7 +149,7 @@ extension Authority {
     package var base: WebAddress {
         switch kind {
         case .entra(let base, _), .b2c(let base, _, _, _), .externalID(let base, _), .adfs(let base): base
-        case .openIDConnect(let issuer, _, _), .authorizationServer(let issuer, _):
+        case .openIDConnect(let issuer, _, _), .authorizationServer(let issuer, _, _):
             WebAddress(issuer) ?? WebAddress(host: "invalid")
         case .oauth2(let endpoints): WebAddress(endpoints.token) ?? WebAddress(host: "invalid")
         }
@@ -226,7 +226,7 @@ extension Authority {
             ]
         case .oauth2:
             return []
-        case .authorizationServer(let issuer, _):
+        case .authorizationServer(let issuer, _, _):
             guard let address = WebAddress(issuer) else { return [] }
             // Deviation: some issuers end in a slash, which belongs to no address.
             let path = address.path.hasSuffix("/") ? String(address.path.dropLast()) : address.path

@@ -188,10 +188,11 @@ public struct Authority: Hashable, Sendable, CustomStringConvertible {
     ///   - issuer: The issuer identifier exactly as the server spells it, a slash at its end included.
     ///   - resource: The API that all tokens are for, exactly as it names itself (RFC 8707). It stands in each request, and
     ///     sign-ins for other resources keep accounts and tokens of their own. `nil`, the default, names none.
+    ///   - assumesPKCE: Whether a server that publishes no methods of PKCE at all, as Entra ID, is known to check `S256`.
     /// - Throws: `AuthenticationError.configuration` when the issuer is not an `https` address, or the resource not an absolute
     ///   URI without a fragment.
     /// - SeeAlso: [RFC 8414](https://www.rfc-editor.org/rfc/rfc8414), [RFC 8707](https://www.rfc-editor.org/rfc/rfc8707)
-    public static func oauth2(issuer: String, resource: String? = nil) throws -> Authority {
+    public static func oauth2(issuer: String, resource: String? = nil, assumesPKCE: Bool = false) throws -> Authority {
         guard try address(issuer).query == nil else {
             throw AuthenticationError(.invalidArgument, "An OAuth 2.0 issuer has no query (RFC 8414 §2).")
         }
@@ -205,12 +206,12 @@ public struct Authority: Hashable, Sendable, CustomStringConvertible {
                 )
             }
         }
-        return Authority(kind: .authorizationServer(issuer: issuer, resource: resource))
+        return Authority(kind: .authorizationServer(issuer: issuer, resource: resource, assumesPKCE: assumesPKCE))
     }
 
     /// The API that all tokens are for; `nil` if the authority names none.
     public var resource: String? {
-        if case .authorizationServer(_, let resource) = kind { resource } else { nil }
+        if case .authorizationServer(_, let resource, _) = kind { resource } else { nil }
     }
 
     /// The authority's canonical address.
@@ -279,7 +280,7 @@ extension Authority {
         case adfs(WebAddress)
         case openIDConnect(issuer: String, IssuerPolicy, Unpublished?)
         case oauth2(OAuth2Endpoints)
-        case authorizationServer(issuer: String, resource: String?)
+        case authorizationServer(issuer: String, resource: String?, assumesPKCE: Bool)
     }
 
     /// The four spellings of a B2C authority. A custom domain's spelling is the bare path.

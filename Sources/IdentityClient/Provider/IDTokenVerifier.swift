@@ -267,7 +267,7 @@ extension Authority {
         switch kind {
         case .openIDConnect(let configured, .exact, _):
             return WireText.areSame(issuer, configured)
-        case .authorizationServer(let configured, _):
+        case .authorizationServer(let configured, _, _):
             return WireText.areSame(issuer, configured)
         case .openIDConnect(_, .sameHost, _):
             return WebAddress(issuer)?.origin == base.origin

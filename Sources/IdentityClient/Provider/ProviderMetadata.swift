@@ -99,8 +99,8 @@ extension ProviderMetadata {
                 correlationID: correlationID
             )
         }
-        if case .authorizationServer = authority.kind {
-            try document.checkServesPublicClients(of: authority, correlationID)
+        if case .authorizationServer(_, _, let assumesPKCE) = authority.kind {
+            try document.checkPublicClients(of: authority, assumesPKCE, correlationID)
         }
         let tenant = authority.tenant ?? ""
         func endpoint(_ url: String?) throws -> String? {
@@ -161,18 +161,15 @@ extension ProviderMetadata {
 
 extension DiscoveryDocument {
     /// - SeeAlso: [RFC 8414 §2](https://www.rfc-editor.org/rfc/rfc8414#section-2)
-    fileprivate func checkServesPublicClients(of authority: Authority, _ correlationID: UUID?) throws {
-        let lack: String
-        if codeChallengeMethodsSupported?.contains("S256") != true {
-            lack = "PKCE with S256 (code_challenge_methods_supported)"
-        } else if responseTypesSupported?.contains("code") == false {
-            lack = "the response type code (response_types_supported)"
-        } else {
-            return
-        }
+    fileprivate func checkPublicClients(of authority: Authority, _ assumesPKCE: Bool, _ correlationID: UUID?) throws {
+        let lacksPKCE = !(codeChallengeMethodsSupported?.contains("S256") ?? assumesPKCE)
+        guard lacksPKCE || responseTypesSupported?.contains("code") == false else { return }
+        let lack = lacksPKCE ? "PKCE with S256 (code_challenge_methods_supported)" : "code (response_types_supported)"
+        let isUnsaid = lacksPKCE && codeChallengeMethodsSupported == nil
         throw AuthenticationError(
             .unsupported,
-            "\(authority.url) does not publish \(lack), so that a sign-in would not be safe. The server must be changed.",
+            "\(authority.url) does not publish \(lack), so that a sign-in would not be safe. The server must be changed."
+                + (isUnsaid ? " If you know that it checks S256, set assumesPKCE (identityctl: --assume-pkce)." : ""),
             correlationID: correlationID
         )
     }

@@ -29,9 +29,11 @@ struct ResourceExamination {
             findings.append(.ok("resource", "\(found.identifier), \(scopes)"))
         }
         let issuer = try environment.above(nil).given("issuer", provider.issuer) ?? known?.given("issuer")
+        let variables = known.map(environment.above) ?? environment
         let authority: Authority
         do {
-            authority = try resource.authority(issuer: issuer?.text)
+            let assumesPKCE = try variables.isOn("assume-pkce", provider.assumePKCE)
+            authority = try resource.authority(issuer: issuer?.text, assumesPKCE: assumesPKCE)
         } catch {
             let listed = resource.authorizationServers.joined(separator: ", ")
             return findings + [.lack("server", listed, error)]

@@ -130,8 +130,9 @@ extension ProviderOptions {
                 }
                 let profile = environment.profile
                 let identifier = profile?.isOfResource == true ? profile?.given("resource") : nil
+                let assumesPKCE = try source.isOn("assume-pkce", assumePKCE)
                 return try resource.checked {
-                    try .oauth2(issuer: issuer.text, resource: (identifier ?? resource).text)
+                    try .oauth2(issuer: issuer.text, resource: (identifier ?? resource).text, assumesPKCE: assumesPKCE)
                 }
             }
             let make = { (algorithms: [String]?) in

@@ -53,6 +53,14 @@ struct ProviderOptions: ParsableArguments {
     )
     var resource: String?
 
+    @Flag(
+        help: ArgumentHelp(
+            "Sign in although the resource's server does not publish PKCE, because it is known to check S256.",
+            discussion: "Entra ID is such a server. One that publishes other methods alone is refused all the same."
+        )
+    )
+    var assumePKCE = false
+
     @Option(
         help: ArgumentHelp(
             "Tokens that are bound to a key (DPoP): off (the default), when-offered, or required.",

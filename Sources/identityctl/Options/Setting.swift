@@ -124,6 +124,7 @@ extension Setting {
         .text("issuer", traits: .namesProvider, { $0.provider?.issuer }, { $0.provider?.issuer = $1 }),
         .text("dpop", traits: .isTheAgents, { $0.provider?.dpop }, { $0.provider?.dpop = $1 }),
         .text("resource", traits: .isTheAgents, { $0.provider?.resource }, { $0.provider?.resource = $1 }),
+        .flag("assume-pkce", traits: .isTheAgents, { $0.provider?.assumePKCE }, { $0.provider?.assumePKCE = $1 }),
         .text(
             "authorization-endpoint",
             traits: [.namesProvider, .isTheAgents],

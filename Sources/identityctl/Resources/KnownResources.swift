@@ -97,6 +97,7 @@ extension Profile {
         ports: ClosedRange<UInt16>?,
         scopes: Set<Scope>,
         dpop: DPoPPolicy,
+        assumesPKCE: Bool,
         isRegistered: Bool
     ) throws {
         var lines = [
@@ -106,6 +107,7 @@ extension Profile {
         if let ports { lines.append("redirect-ports = \(ports.lowerBound)-\(ports.upperBound)") }
         lines += scopes.map { "scope = \($0.rawValue)" }.sorted()
         if dpop != .off { lines.append("dpop = \(dpop.rawValue)") }
+        if assumesPKCE { lines.append("assume-pkce = yes") }
         if isRegistered { lines.append("registered = yes") }
         try self.init(ofResource: Array(lines.joined(separator: "\n").utf8), path: resource)
     }

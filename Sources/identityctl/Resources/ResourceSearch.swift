@@ -59,7 +59,8 @@ struct ResourceSearch {
         }
         let variables = environment.above(nil)
         let issuer = try variables.given("issuer", provider.issuer) ?? known?.given("issuer")
-        var authority = try resource.authority(issuer: issuer?.text)
+        let assumesPKCE = try environment.isOn("assume-pkce", provider.assumePKCE)
+        var authority = try resource.authority(issuer: issuer?.text, assumesPKCE: assumesPKCE)
         if let policy = try provider.dpopPolicy(environment)?.policy, authority.dpop == .off {
             authority = try authority.bindingTokens(policy)
         }
@@ -81,11 +82,12 @@ struct ResourceSearch {
                 ports: software.redirectPorts,
                 scopes: scopes,
                 dpop: authority.dpop,
+                assumesPKCE: assumesPKCE,
                 isRegistered: false
             )
         } else {
             let registration = try await register(at: authority, transport, replacing: refused)
-            profile = try registration.profile(for: resource, at: authority, scopes)
+            profile = try registration.profile(for: resource, at: authority, scopes, assumesPKCE)
         }
         return Found(
             address: given.text,
@@ -138,9 +140,12 @@ struct ResourceSearch {
 }
 
 extension ClientRegistration {
-    fileprivate func profile(for resource: ProtectedResource, at authority: Authority, _ scopes: Set<Scope>) throws
-        -> Profile
-    {
+    fileprivate func profile(
+        for resource: ProtectedResource,
+        at authority: Authority,
+        _ scopes: Set<Scope>,
+        _ assumesPKCE: Bool
+    ) throws -> Profile {
         guard case .loopback(let host, let ports, let path) = redirectURI.kind else {
             throw UsageError("The registration's redirect URI is not on the loopback interface.")
         }
@@ -152,6 +157,7 @@ extension ClientRegistration {
             ports: ports,
             scopes: scopes,
             dpop: authority.dpop,
+            assumesPKCE: assumesPKCE,
             isRegistered: true
         )
     }

@@ -38,6 +38,23 @@ import Testing
         #expect(metadata.requiresPushedAuthorizationRequests)
     }
 
+    /// Nothing stands for an assumption; other methods stand against it.
+    @Test(arguments: [
+        (#""code_challenge_methods_supported":["S256"]"#, false, true), ("", false, false), ("", true, true),
+        (#""code_challenge_methods_supported":["plain"]"#, true, false),
+        (#""code_challenge_methods_supported":[]"#, true, false),
+    ])
+    func assumesMethodsOfPKCEWhereNoneArePublished(_ more: String, _ assumes: Bool, _ isTaken: Bool) throws {
+        let authority = try Authority.oauth2(issuer: "https://h", assumesPKCE: assumes)
+        let json = try Fixture.json(Self.document("https://h", issuer: "https://h", more))
+        guard !isTaken else {
+            #expect(try ProviderMetadata(published: json, by: authority).issuer == "https://h")
+            return
+        }
+        let error = #expect(throws: AuthenticationError.self) { try ProviderMetadata(published: json, by: authority) }
+        #expect(error?.code == .unsupported && error?.message.contains("assumesPKCE") == more.isEmpty)
+    }
+
     @Test func takesTheDeviceEndpointThatTheProgramNamesWhereNoneIsPublished() throws {
         let named = try Authority.openIDConnect(issuer: "https://h", deviceAuthorization: "https://h/named")
         let silent = try Fixture.json(Self.document("https://h", issuer: "https://h"))

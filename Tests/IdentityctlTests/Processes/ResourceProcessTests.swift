@@ -85,6 +85,18 @@ struct ResourceProcessTests {
         #expect(count(.registration) == 1 && count(.token) == 1)
     }
 
+    /// The switch is kept with what is known of the resource, for the refreshes of later processes.
+    @Test func assumesPKCEWhereThePersonSaysSo() async throws {
+        setup.provider.settings.advertisesS256 = false
+        let refused = try await run("login", "--resource", url)
+        #expect(refused.status != 0 && refused.errors.contains("--assume-pkce") && count(.authorization) == 0)
+        #expect(try await run("doctor", url).output.contains("--assume-pkce"))
+        #expect(try await signingIn("login", "--resource", url, "--assume-pkce").0.status == 0)
+        let token = try await run("token", "--resource", url, "--force-refresh")
+        #expect(token.status == 0 && count(.token) == 2, "\(token)")
+        #expect(try await run("doctor", url).status == 0)
+    }
+
     /// A resource without a profile has no name, under which an account could be kept as that of a profile.
     @Test func keepsNoAccountAsThatOfAProfile() async throws {
         let added = try await run("profile", "add", "resource", "--resource", url + "/other")
