@@ -117,7 +117,8 @@ struct MCPHostIntegration: Integration {
             let line = "\(JSONValue.string(server.name).jsonText): \(JSONValue.object(entry).jsonText)"
             throw UsageError("\(error) To set it up by hand, add to '\(member)': \(line)")
         }
-        if let other = text.object(at: [member])?[server.name] {
+        let place = place(in: text)
+        if let other = text.object(at: place)?[server.name] {
             if words(of: other).map({ Array($0.dropFirst()) }) == server.arguments, named(server.name, other) != nil {
                 return IntegrationPlan(changes: [])
             }
@@ -126,9 +127,10 @@ struct MCPHostIntegration: Integration {
                     + "remove that entry."
             )
         }
-        text.add(server.name, entry, at: [member])
+        text.add(server.name, entry, at: place)
+        let target = place.joined(separator: ".")
         return IntegrationPlan(
-            changes: [.write(file, text.bytes, "add '\(server.name)', which starts 'identityctl mcp', to '\(member)'")],
+            changes: [.write(file, text.bytes, "add '\(server.name)', which starts 'identityctl mcp', to '\(target)'")],
             notes: ["A program that runs now reads this when it starts again."]
         )
     }
@@ -138,9 +140,19 @@ struct MCPHostIntegration: Integration {
         let unwanted = try entries(file).filter { entry in subject.map { $0.server == entry } ?? true }
         guard !unwanted.isEmpty else { return IntegrationPlan(changes: []) }
         var text = try JSONText(file)
-        for entry in unwanted { text.remove(entry.name, at: [member]) }
+        let place = place(in: text)
+        for entry in unwanted { text.remove(entry.name, at: place) }
         let names = unwanted.map { "'\($0.name.printable)'" }.joined(separator: ", ")
-        return IntegrationPlan(changes: [.write(file, text.bytes, "remove \(names) from '\(member)'")])
+        let target = place.joined(separator: ".")
+        return IntegrationPlan(changes: [.write(file, text.bytes, "remove \(names) from '\(target)'")])
+    }
+
+    /// The way to the entries. Version 2 of opencode has them one level deeper, where an entry of version 1 would have a type.
+    private func place(in text: JSONText) -> [String] {
+        guard form == .list, let deeper = text.object(at: [member, "servers"]), deeper["type"]?.string == nil else {
+            return [member]
+        }
+        return [member, "servers"]
     }
 
     func uses() async throws -> [IntegrationUse] { try entries(try ConfigFile(path)).map(\.use) }
@@ -148,7 +160,8 @@ struct MCPHostIntegration: Integration {
     /// Returns the entries that start this program. A file that does not name it is not parsed.
     private func entries(_ file: ConfigFile) throws -> [MCPServerEntry] {
         guard file.bytes?.firstRange(of: "identityctl".utf8) != nil else { return [] }
-        return try JSONText(file).object(at: [member])?.members.compactMap { named($0.name, $0.value) } ?? []
+        let text = try JSONText(file)
+        return text.object(at: place(in: text))?.members.compactMap { named($0.name, $0.value) } ?? []
     }
 
     private func named(_ name: String, _ value: JSONValue) -> MCPServerEntry? {

@@ -59,6 +59,22 @@ import Testing
                 #"{"$schema": "https://opencode.ai/config.json", "mcp": {"a": {"type": "local", "command": ["bun", "x"]}}}"#,
             entry: #""mcp-example-test": {"type":"local","command":["PROGRAM","mcp","https://mcp.example.test/mcp"]}"#
         ),
+        // A server of version 1 that has the name of version 2's member.
+        Case(
+            tool: "opencode",
+            file: ".config/opencode/opencode.json",
+            before: #"{"mcp": {"servers": {"type": "local", "command": ["bun", "x"]}}}"#,
+            entry:
+                #"{"mcp": {"mcp-example-test": {"type":"local","command":["PROGRAM","mcp","https://mcp.example.test/mcp"]}"#
+        ),
+        // opencode.ai/v2/docs/mcp-servers
+        Case(
+            tool: "opencode",
+            file: ".config/opencode/opencode.jsonc",
+            before: #"{"mcp": {"servers": {"a": {"type": "local", "command": ["npx", "-y", "x"]}}}}"#,
+            entry:
+                #"servers": {"mcp-example-test": {"type":"local","command":["PROGRAM","mcp","https://mcp.example.test/mcp"]}"#
+        ),
         // developers.openai.com/codex/mcp
         Case(
             tool: "codex",
