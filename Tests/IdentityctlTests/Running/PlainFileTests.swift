@@ -3,6 +3,7 @@
 import Foundation
 import Glibc
 import IdentityTestSupport
+import Synchronization
 import Testing
 
 @testable import identityctl
@@ -42,6 +43,19 @@ import Testing
         try write("first", in: .free)
         #expect(throws: UsageError("\(path) exists already.")) { try write("second", in: .free) }
         #expect(try text(path) == "first" && names == ["file"])
+    }
+
+    /// One of two writers finds that the other one has just made the directory.
+    @Test func writersThatMakeOneDirectoryAtOnceAllWrite() {
+        let path = directory.path
+        let written = Atomic(0)
+        for round in 0..<200 {
+            DispatchQueue.concurrentPerform(iterations: 8) { writer in
+                let isWritten = (try? PlainFile.write([1], to: "\(path)/\(round)/one/two/\(writer)")) != nil
+                if isWritten { written.add(1, ordering: .relaxed) }
+            }
+        }
+        #expect(written.load(ordering: .relaxed) == 1600)
     }
 
     @Test func replacesAFileOrALinkAsItIsTold() throws {
