@@ -155,7 +155,7 @@ let package = Package(
             path: "Tests/Support/TestSupport"
         ),
         .testTarget(name: "OAuthWireTests", dependencies: ["OAuthWire", crypto, cryptoExtras]),
-        .testTarget(name: "LoopbackHTTPTests", dependencies: ["LoopbackHTTP", "SystemSupport"]),
+        .testTarget(name: "LoopbackHTTPTests", dependencies: ["LoopbackHTTP", "SystemSupport", "IdentityTestSupport"]),
         .testTarget(
             name: "IdentityClientTests",
             dependencies: [
@@ -191,7 +191,7 @@ let package = Package(
             name: "IdentityKeyringTests",
             dependencies: [
                 "IdentityKeyring", "IdentityMSALCaches", "IdentityMSALKeyring", "IdentityClient",
-                "IdentityCacheTesting", "IdentityTesting",
+                "IdentityCacheTesting", "IdentityTesting", "IdentityTestSupport",
                 "GLibSupport", "SystemSupport", logging,
             ]
         ),

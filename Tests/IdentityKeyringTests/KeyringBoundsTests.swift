@@ -2,6 +2,7 @@
 
 import Glibc
 import IdentityClient
+import IdentityTestSupport
 import Logging
 import Synchronization
 import SystemSupport

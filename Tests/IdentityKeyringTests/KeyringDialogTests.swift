@@ -2,6 +2,7 @@
 
 import IdentityClient
 import IdentityKeyring
+import IdentityTestSupport
 import Synchronization
 import Testing
 

@@ -3,6 +3,7 @@
 import Foundation
 import IdentityClient
 import IdentityKeyring
+import IdentityTestSupport
 import Testing
 
 /// The data that a recording of the whole bus contains, as made for a bug report.

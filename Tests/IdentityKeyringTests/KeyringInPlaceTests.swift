@@ -3,6 +3,7 @@
 import FoundationEssentials
 import GLibSupport
 import IdentityClient
+import IdentityTestSupport
 import Synchronization
 import Testing
 

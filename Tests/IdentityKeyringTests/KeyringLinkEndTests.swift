@@ -4,6 +4,7 @@ import FoundationEssentials
 import GLibSupport
 import Glibc
 import IdentityClient
+import IdentityTestSupport
 import SystemSupport
 import Testing
 

@@ -159,13 +159,3 @@ func failure(_ work: () async throws -> some Sendable) async -> (code: Authentic
         return ((error as? AuthenticationError)?.code, start.duration(to: .now))
     }
 }
-
-/// Waits until `condition` holds in another process that sends no event, for at most ten seconds.
-func eventually(_ condition: () async throws -> Bool) async throws -> Bool {
-    let end = ContinuousClock.now + .seconds(10)
-    while ContinuousClock.now < end {
-        if try await condition() { return true }
-        try await Task.sleep(for: .milliseconds(5))
-    }
-    return false
-}

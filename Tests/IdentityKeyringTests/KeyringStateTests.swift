@@ -4,6 +4,7 @@ import FoundationEssentials
 import Glibc
 import IdentityCacheTesting
 import IdentityClient
+import IdentityTestSupport
 import IdentityTesting
 import Testing
 

@@ -3,6 +3,7 @@
 import FoundationEssentials
 import Glibc
 import IdentityClient
+import IdentityTestSupport
 import IdentityTesting
 import Testing
 

@@ -2,6 +2,7 @@
 
 import Foundation
 import Glibc
+import IdentityTestSupport
 import SystemSupport
 import Testing
 

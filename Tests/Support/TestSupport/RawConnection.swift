@@ -5,15 +5,15 @@ import LoopbackHTTP
 import SystemSupport
 
 /// A client that can misbehave: it sends exactly the bytes that the test names.
-final class RawConnection: Sendable {
-    struct Failure: Error {
-        var call: String
-        var errno: Int32
+package final class RawConnection: Sendable {
+    package struct Failure: Error {
+        package var call: String
+        package var errno: Int32
     }
 
     private let raw: Int32
 
-    init(port: UInt16, overIPv6: Bool = false) throws {
+    package init(port: UInt16, overIPv6: Bool = false) throws {
         raw = socket(overIPv6 ? AF_INET6 : AF_INET, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
         // A test that waits in vain fails instead of hanging.
         var timeout = timeval(tv_sec: 20, tv_usec: 0)
@@ -50,13 +50,13 @@ final class RawConnection: Sendable {
     }
 
     /// From now on, closing resets the connection and leaves nothing behind.
-    func resetsWhenClosed() {
+    package func resetsWhenClosed() {
         var option = linger(l_onoff: 1, l_linger: 0)
         unsafe setsockopt(raw, SOL_SOCKET, SO_LINGER, &option, socklen_t(MemoryLayout<linger>.size))
     }
 
     /// Sends all bytes, or as many as the other side accepts before it closes the connection.
-    func send(_ bytes: [UInt8]) {
+    package func send(_ bytes: [UInt8]) {
         var rest = bytes[...]
         while !rest.isEmpty {
             let count = unsafe rest.withUnsafeBytes {
@@ -67,12 +67,13 @@ final class RawConnection: Sendable {
         }
     }
 
-    func send(_ text: String) {
+    package func send(_ text: String) {
         send(Array(text.utf8))
     }
 
     /// Returns everything that arrives until the other side closes the connection, or until `isEnough`.
-    func receive(until isEnough: @escaping @Sendable ([UInt8]) -> Bool = { _ in false }) async throws -> String {
+    package func receive(until isEnough: @escaping @Sendable ([UInt8]) -> Bool = { _ in false }) async throws -> String
+    {
         try await withCheckedThrowingContinuation { continuation in
             do {
                 try DetachedThread.start { [self] in
@@ -96,20 +97,20 @@ final class RawConnection: Sendable {
     }
 
     /// Returns the next bytes up to and including `ending`.
-    func receive(endingWith ending: String) async throws -> String {
+    package func receive(endingWith ending: String) async throws -> String {
         try await receive { $0.reversed().starts(with: ending.utf8.reversed()) }
     }
 }
 
 /// Sends one request on a new connection and returns the whole answer.
-func exchange(_ request: String, port: UInt16, overIPv6: Bool = false) async throws -> String {
+package func exchange(_ request: String, port: UInt16, overIPv6: Bool = false) async throws -> String {
     let connection = try RawConnection(port: port, overIPv6: overIPv6)
     connection.send(request)
     return try await connection.receive()
 }
 
 /// Waits for `condition`, for 10 s at most.
-func eventually(_ condition: () async throws -> Bool) async throws -> Bool {
+package func eventually(_ condition: () async throws -> Bool) async throws -> Bool {
     let deadline = ContinuousClock.now + .seconds(10)
     while ContinuousClock.now < deadline {
         if try await condition() { return true }
@@ -119,4 +120,4 @@ func eventually(_ condition: () async throws -> Bool) async throws -> Bool {
 }
 
 /// Whether this machine has the address `::1`. Containers often lack it.
-let machineHasIPv6 = (try? LoopbackServer.start(hosts: [.ipv6]) { _ in .dropped }) != nil
+package let machineHasIPv6 = (try? LoopbackServer.start(hosts: [.ipv6]) { _ in .dropped }) != nil
