@@ -34,7 +34,7 @@ enum AgentAnswer {
             ("access_token", .string(result.accessToken)), ("issuer", .string(issuer)),
             ("expires_at", .integer(Int64(result.expiresOn.timeIntervalSince1970))),
             ("token_type", .string(result.tokenType)),
-            ("scope", .string(result.scopes.map(\.rawValue).sorted().joined(separator: " "))),
+            ("scope", .string(result.scopes.text)),
         ])
         answer["id_token"] = idToken.map { .string($0.text) }
         answer["id_token_expires_at"] = idToken.map { .integer(Int64($0.expiresOn.timeIntervalSince1970)) }

@@ -15,13 +15,6 @@ final class AgentRenewal: Sendable {
         /// Whether a usual sign-in for the profile gives the token.
         let isUsual: Bool
         let result: AuthenticationResult
-
-        /// The scopes, in order.
-        var scopes: String { Self.text(parameters.scopes) }
-
-        static func text(_ scopes: Set<Scope>) -> String {
-            scopes.map(\.rawValue).sorted().joined(separator: " ")
-        }
     }
 
     private struct Kept {

@@ -137,7 +137,7 @@ extension AgentRequest.Token {
         object["issuer"] = issuer.map { .string($0) }
         object["client_id"] = clientID.map { .string($0) }
         object["user"] = user.map { .string($0) }
-        if !scopes.isEmpty { object["scope"] = .string(scopes.map(\.rawValue).sorted().joined(separator: " ")) }
+        if !scopes.isEmpty { object["scope"] = .string(scopes.text) }
         object["audience"] = audience.map { .string($0) }
         object["claims"] = claims.map { .string($0) }
         object["min_valid_period"] = .integer(minimumValidity)
@@ -167,4 +167,9 @@ extension AgentRequest.Token {
         }
         return flag
     }
+}
+
+extension Set<Scope> {
+    /// The scopes in order, as a request names them.
+    var text: String { map(\.rawValue).sorted().joined(separator: " ") }
 }

@@ -173,7 +173,7 @@ final class AgentService: Sendable {
             "Handed out a token",
             peer,
             [
-                "profile": "\(found.offer.profile)", "scopes": "\(found.wanted.scopes.printable)",
+                "profile": "\(found.offer.profile)", "scopes": "\(found.wanted.parameters.scopes.text.printable)",
                 "hint": "\(request.hint.map(WireText.clean) ?? "-")", "source": "\(found.source.rawValue)",
             ],
             isNew: isNew(found.accessToken, for: peer)
@@ -237,7 +237,7 @@ final class AgentService: Sendable {
                     profile: name,
                     account: result.account.id,
                     accountName: result.account.shortLabel,
-                    scopes: AgentRenewal.Wanted.text(policy.handedOut(scopes, result)),
+                    scopes: policy.handedOut(scopes, result).text,
                     audience: request.audience,
                     claims: parameters.claims,
                     hasIDToken: idToken != nil

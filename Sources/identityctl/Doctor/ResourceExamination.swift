@@ -24,8 +24,7 @@ struct ResourceExamination {
         case .failure(let error): return [.lack("resource", "\(address) does not say who issues its tokens", error)]
         case .success(let found):
             resource = found
-            let scopes =
-                found.scopes.isEmpty ? "no scopes" : found.scopes.map(\.rawValue).sorted().joined(separator: " ")
+            let scopes = found.scopes.isEmpty ? "no scopes" : found.scopes.text
             findings.append(.ok("resource", "\(found.identifier), \(scopes)"))
         }
         let issuer = try environment.above(nil).given("issuer", provider.issuer) ?? known?.given("issuer")

@@ -146,7 +146,7 @@ enum JSONReport {
 
     private static func challenge(_ challenge: ResourceChallenge) -> JSONObject {
         var object = JSONObject()
-        let scopes = challenge.scopes.map(\.rawValue).sorted().joined(separator: " ")
+        let scopes = challenge.scopes.text
         object["scope"] = scopes.isEmpty ? nil : .string(scopes)
         object["acrValues"] = challenge.acrValues.isEmpty ? nil : .string(challenge.acrValues.joined(separator: " "))
         object["maxAge"] = challenge.maxAge.map { .string("\($0.wholeSeconds)") }
