@@ -64,8 +64,16 @@ sign_in() {
     shift 2
     identityctl profile add "$profile" --issuer "$(setting "$state/env" ISSUER)" \
         --client-id "$(setting "$state/env" CLIENT_ID)" --scope openid --scope email --cache "file:$work/tokens-$profile" "$@"
-    PERSON_PROVIDER="$state/env" identityctl login --profile "$profile" --browser "$support/browser/form-person"
+    sign_in_again "$profile" "$state"
 }
+
+# sign_in_again PROFILE STATE
+sign_in_again() {
+    PERSON_PROVIDER="$2/env" identityctl login --profile "$1" --browser "$support/browser/form-person"
+}
+
+# end_token: lets the token of the profile work end, for the provider and for identityctl.
+end_token() { "$integrations/change-token" "$provider" "$work/tokens-work" end; }
 
 # start_server STATE PORT_FILE COMMAND...: starts it, and waits until it wrote the file, or answers if the file is a number.
 start_server() {

@@ -3,24 +3,34 @@
 #
 # The checks with mailboxes: dovecot, which asks the provider about each token. To be sourced by Scripts/test-integrations.
 
-# Starts dovecot on $imap_port, once. Its mailboxes are out of $work, since no mailbox may belong to root.
+# Starts dovecot on $imap_port, once, with one message. Its mailboxes are out of $work, since no mailbox may belong to root.
 start_dovecot() {
-    local owner group
+    local owner group issuer
     [ ! -e "$work/dovecot/config" ] || return 0
     owner="$(id -un)" group="$(id -gn)"
     mailboxes="$(mktemp -d)"
+    mkdir -p "$mailboxes/alice@example.test/"{cur,new,tmp}
+    printf '%s\n' "From: bob@example.test" "To: alice@example.test" "Subject: Unmistakable" "" "Bonjour" \
+        >"$mailboxes/alice@example.test/new/1.bob"
     if [ "$owner" = root ]; then
         owner=mail group=mail
-        chown mail:mail "$mailboxes"
+        chown -R mail:mail "$mailboxes"
     fi
     chmod 0755 "$mailboxes"
     install -m 0644 "$ca" "$mailboxes/ca.pem"  # dovecot asks as a user of its own
     imap_port="$(free_ports 1)"
     mkdir -p "$work/dovecot"
+    issuer="$(setting "$provider/env" ISSUER)"
+    # It asks by introspection (RFC 7662), with a name and a secret of its own.
     cat >"$work/dovecot/oauth2" <<OAUTH
-introspection_url = $(setting "$provider/env" ISSUER)/userinfo/
-introspection_mode = auth
-username_attribute = email
+introspection_url = https://swift-introspection:introspection-secret@${issuer#https://}/introspect/
+introspection_mode = post
+force_introspection = yes
+active_attribute = active
+active_value = true
+username_attribute = username
+username_format = %Ln
+max_parallel_connections = 4
 tls_ca_cert_file = $mailboxes/ca.pem
 OAUTH
     cat >"$work/dovecot/config" <<CONFIG
@@ -34,6 +44,8 @@ ssl = required
 ssl_cert = <$work/ca/server.pem
 ssl_key = <$work/ca/server.key
 auth_mechanisms = xoauth2 oauthbearer
+auth_failure_delay = 0
+mail_max_userip_connections = 100
 mail_location = maildir:$mailboxes/%u
 passdb {
   driver = oauth2
@@ -43,6 +55,11 @@ passdb {
 userdb {
   driver = static
   args = uid=$owner gid=$group home=$mailboxes/%u
+}
+service anvil {
+  unix_listener anvil-auth-penalty {
+    mode = 0
+  }
 }
 namespace inbox {
   inbox = yes
@@ -67,7 +84,24 @@ CONFIG
     start_server "$work/dovecot" "$imap_port" dovecot -F -c "$work/dovecot/config"
 }
 
-# write_mbsyncrc PROFILE
+# integrated PROGRAM: the lines that identityctl shows for it.
+integrated() { identityctl integrate "$1" --profile work 2>&1 | sed '1d;$d'; }
+
+write_msmtprc() {
+    printf '%s\n' "account default" "host localhost" "port $mail_port" "tls on" "tls_starttls off" "tls_trust_file $ca" \
+        "user alice@example.test" "from alice@example.test" "$(integrated msmtp)" >msmtprc
+    chmod 600 msmtprc
+}
+
+# write_muttrc PROGRAM: for mutt or neomutt.
+write_muttrc() {
+    integrated "$1" >"$1rc"
+    printf '%s\n' "set ssl_ca_certificates_file = \"$ca\"" "set from = alice@example.test" \
+        "set smtp_url = smtps://alice@example.test@localhost:$mail_port" \
+        "set imap_user = alice@example.test" "set folder = imaps://localhost:$imap_port" "set record = +Sent" \
+        "set copy = yes" >>"$1rc"
+}
+
 write_mbsyncrc() {
     rm -rf mail
     mkdir -p mail
@@ -78,8 +112,7 @@ Port $imap_port
 User alice@example.test
 SSLType IMAPS
 CertificateFile $ca
-AuthMechs XOAUTH2
-PassCmd "identityctl token --profile $1"
+$(integrated mbsync)
 
 IMAPStore far
 Account me
@@ -97,58 +130,63 @@ SyncState $HOME/mail/state-
 CONFIG
 }
 
-# send_and_keep PROGRAM MECHANISM: sends a message by SMTP, and keeps a copy in the mailbox Sent by IMAP, if it can.
-send_and_keep() {
-    local command='identityctl token --profile work' subject="By $1 with $2"
-    printf '%s\n' "set imap_authenticators = \"$2\"" "set smtp_authenticators = \"$2\"" \
-        "set imap_oauth_refresh_command = \"$command\"" "set smtp_oauth_refresh_command = \"$command\"" \
-        "set ssl_ca_certificates_file = \"$ca\"" "set from = alice@example.test" \
-        "set smtp_url = smtps://alice@example.test@localhost:$mail_port" \
-        "set imap_user = alice@example.test" "set folder = imaps://localhost:$imap_port" "set record = +Sent" \
-        "set copy = yes" >muttrc
-    forget
-    printf 'Hello\n' | timeout 30 "$1" -n -F muttrc -s "$subject" bob@example.test
-    expect "the mechanism" "$(seen event status=235)" "${2^^}"
-    expect "what $1 sent" "$(seen token status=235)" "$(digest "$token")"
-    # NeoMutt keeps no copy by IMAP without a terminal.
-    [ "$1" = mutt ] || return 0
-    grep --quiet --recursive "Subject: $subject" "$mailboxes"/*/.Sent || fail "$1 kept no copy by IMAP"
+write_aerc_settings() {
+    mkdir -p .config/aerc
+    {
+        printf '%s\n' "[me]" "from = Alice <alice@example.test>"
+        integrated aerc | sed "s/me@IMAP/alice%40example.test@localhost:$imap_port/
+            s/me@SMTP/alice%40example.test@localhost:$mail_port/"
+    } >.config/aerc/accounts.conf
+    chmod 600 .config/aerc/accounts.conf
 }
 
-test_mutt() {
-    local mechanism
-    start_dovecot
-    for mechanism in oauthbearer xoauth2; do send_and_keep mutt "$mechanism"; done
+# reads_mail KEYS COMMAND...: a person at a terminal opens the message, and types the keys.
+reads_mail() {
+    local keys="$1"
+    shift
+    "$integrations/on-terminal" Unmistakable $'\r' "Bonjour" "$keys" -- "$@" >screen ||
+        fail "$1 shows no message: $(tr -s ' ' <screen)"
 }
 
-test_neomutt() {
-    local mechanism
+# test_muttlike PROGRAM: sends a message by SMTP, keeps a copy in the mailbox Sent by IMAP if it can, and reads one, by each
+# mechanism.
+test_muttlike() {
+    local mechanism subject
     start_dovecot
-    for mechanism in oauthbearer xoauth2; do send_and_keep neomutt "$mechanism"; done
+    for mechanism in oauthbearer xoauth2; do
+        subject="By $1 with $mechanism"
+        write_muttrc "$1"
+        sed -i "s/oauthbearer:xoauth2/$mechanism/" "$1rc"
+        forget
+        printf 'Hello\n' | timeout 30 "$1" -n -F "$1rc" -s "$subject" bob@example.test
+        expect "the mechanism" "$(seen event status=235)" "${mechanism^^}"
+        expect "what $1 sent" "$(seen token status=235)" "$(digest "$token")"
+        # NeoMutt keeps no copy by IMAP without a terminal.
+        if [ "$1" = mutt ]; then
+            grep --quiet --recursive "Subject: $subject" "$mailboxes"/*/.Sent || fail "$1 kept no copy by IMAP"
+        fi
+        reads_mail qx "$1" -n -F "$1rc" -f "imaps://localhost:$imap_port/INBOX"
+    done
 }
+
+test_mutt() { test_muttlike mutt; }
+test_neomutt() { test_muttlike neomutt; }
 
 test_mbsync() {
-    local count
     start_dovecot
-    write_mbsyncrc work
+    write_mbsyncrc
     timeout 30 mbsync --config mbsyncrc --all
-    [ -d mail/inbox/new ] && [ -d mail/Sent ] || fail "mbsync fetched no mailbox"
+    grep --quiet --recursive "Bonjour" mail/inbox || fail "mbsync fetched no mailbox"
+    [ -d mail/Sent ] || fail "mbsync fetched one mailbox alone"
+}
 
-    echo "    a refused token, and a person who is signed out"
-    sed 's/^PassCmd.*/PassCmd "echo other"/' mbsyncrc >refused
-    refused mbsync --config refused --all
-    sed 's/--profile work/--profile none-here/' mbsyncrc >unknown
-    refused mbsync --config unknown --all
-    sed "s|^PassCmd.*|PassCmd \"identityctl token --profile work --cache file:$work/nothing\"|" mbsyncrc >signed-out
-    refused mbsync --config signed-out --all
-    expect_words "what mbsync shows" "$said" "identityctl login"
-
-    echo "    twenty at once"
-    for count in {1..20}; do
-        sed "s|mail/|mail-$count/|" mbsyncrc >"mbsyncrc-$count"
-        mkdir -p "mail-$count"
-        timeout 60 mbsync --config "mbsyncrc-$count" --all >"mbsync-$count.log" 2>&1 &
+test_aerc() {
+    local mechanism
+    start_dovecot
+    for mechanism in oauthbearer xoauth2; do
+        write_aerc_settings
+        sed -i "s/oauthbearer/$mechanism/" .config/aerc/accounts.conf
+        reads_mail $':quit\r' aerc
+        expect_words "dovecot's log" "$(grep "method=" "$work/dovecot/log" | tail -n 1)" "method=${mechanism^^}"
     done
-    wait
-    for count in {1..20}; do [ -d "mail-$count/inbox/new" ] || fail "mbsync $count: $(cat "mbsync-$count.log")"; done
 }

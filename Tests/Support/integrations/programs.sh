@@ -184,10 +184,8 @@ test_msmtp() {
     local mechanism helper
     for mechanism in xoauth2 oauthbearer; do
         forget
-        printf '%s\n' "account default" "host localhost" "port $mail_port" "tls on" "tls_starttls off" \
-            "tls_trust_file $ca" "auth $mechanism" "user alice@example.test" "from alice@example.test" \
-            'passwordeval "identityctl token --profile work"' >msmtprc
-        chmod 600 msmtprc
+        write_msmtprc
+        sed -i "s/^auth .*/auth $mechanism/" msmtprc
         printf 'Subject: x\n\nHello\n' | msmtp --file=msmtprc bob@example.test
         expect "the mechanism" "$(seen event status=235)" "${mechanism^^}"
         expect "what msmtp sent" "$(seen token status=235)" "$(digest "$token")"
@@ -197,48 +195,78 @@ test_msmtp() {
         if [ "$mechanism" = oauthbearer ]; then helper+=(--host localhost --port "$mail_port"); fi
         expect "the helper's response" "$(digest "$("${helper[@]}")")" "$(seen response status=235)"
     done
-    sed -i 's/^passwordeval.*/passwordeval "echo other"/' msmtprc
-    refused msmtp --file=msmtprc bob@example.test
-    expect "what the server said to another token" "$(seen status status=535)" 535
+}
+
+# set_up_containers: has the registry's tokens given by the helper, and an image there.
+set_up_containers() {
+    image="localhost:$registry_port/team/thing:1"
+    build=(buildah --root "$work/buildah/root" --runroot "$work/buildah/run" --storage-driver vfs)
+    pod=(podman --root "$work/podman/root" --runroot "$work/podman/run" --tmpdir "$work/podman/tmp" --storage-driver vfs
+        --cgroup-manager cgroupfs --events-backend none)
+    [ -e "$work/registry/storage" ] || start_registry
+    [ -e image ] || "$integrations/make-image" image
+    identityctl integrate containers --profile work --serves "https://localhost:$registry_port" 2>integrate.log
+    expect "the file" "$(tr -d ' \t\n' <.config/containers/auth.json)" \
+        "{\"credHelpers\":{\"localhost:$registry_port\":\"identityctl\"}}"
+    skopeo --insecure-policy copy --quiet oci:image:1 "docker://$image"
+    forget
+}
+
+# asked_registry PROGRAM: the registry gave a token for the person's.
+asked_registry() {
+    expect "what $1 sent" "$(seen token service=registry-token status=200 scheme=basic user=oauth2)" "$(digest "$token")"
+    forget
 }
 
 test_buildah() {
-    local image="localhost:$registry_port/built:1"
-    [ -e "$work/registry/storage" ] || start_registry
-    identityctl integrate containers --profile work --serves "https://localhost:$registry_port" 2>integrate.log
-    local build=(buildah --root "$work/buildah/root" --runroot "$work/buildah/run" --storage-driver vfs)
-    expect "the file" "$(cat .config/containers/auth.json | tr -d ' \t\n')" \
-        "{\"credHelpers\":{\"localhost:$registry_port\":\"identityctl\"}}"
-    forget
-    local container
+    local image build pod container
+    set_up_containers
     container="$("${build[@]}" from scratch)"
     "${build[@]}" commit --quiet "$container" "$image" >/dev/null
     "${build[@]}" push --quiet "$image" "docker://$image"
-    expect "what buildah sent" "$(seen token service=registry-token status=200 scheme=basic user=oauth2)" "$(digest "$token")"
+    asked_registry buildah
+}
+
+test_podman() {
+    local image build pod
+    set_up_containers
+    "${pod[@]}" pull --quiet "$image" >/dev/null
+    asked_registry podman
+    skopeo inspect --raw "docker://$image" >/dev/null
+    asked_registry skopeo
+
+    # By registries.conf, which has the helper asked for each registry.
+    rm .config/containers/auth.json
+    printf 'credential-helpers = ["containers-auth.json", "identityctl"]\n' >registries.conf
+    env CONTAINERS_REGISTRIES_CONF="$PWD/registries.conf" "${pod[@]}" pull --quiet "$image" >/dev/null
+    asked_registry podman
+    skopeo --registries-conf registries.conf inspect --raw "docker://$image" >/dev/null
+    asked_registry skopeo
+    refused skopeo --registries-conf registries.conf inspect --raw "docker://${image/localhost/127.0.0.1}"
+    expect "what another registry's service got" "$(seen token)" null
+}
+
+write_rclone_conf() {
+    printf '%s\n' "[far]" "type = webdav" "url = https://localhost:$port/webdav/" "vendor = other" "$(integrated rclone)" \
+        >rclone.conf
 }
 
 test_rclone() {
-    local list=(rclone --config rclone.conf --ca-cert "$ca" --retries 1 --low-level-retries 2) count before
-    printf '%s\n' "[far]" "type = webdav" "url = https://localhost:$port/webdav/" "vendor = other" \
-        "bearer_token_command = identityctl token --profile work" >rclone.conf
-    expect "the file" "$("${list[@]}" cat far:note.txt)" "Kept by WebDAV"
+    local far=(rclone --config rclone.conf --ca-cert "$ca") web_port
+    write_rclone_conf
+    expect "the file" "$("${far[@]}" cat far:note.txt)" "Kept by WebDAV"
     expect "what rclone sent" "$(seen token service=webdav status=200)" "$(digest "$token")"
 
-    sed 's/= identityctl.*/= echo other/' rclone.conf >refused.conf
-    refused "${list[@]}" --config refused.conf cat far:note.txt
-    expect_words "the refusal" "$said" 401
-    sed "s|--profile work|--profile work --cache file:$work/nothing|" rclone.conf >signed-out.conf
-    refused "${list[@]}" --config signed-out.conf cat far:note.txt
-    expect_words "what rclone shows" "$said" "identityctl login"
-
-    echo "    twenty at once, with an expired token"
-    sed -e 's/--profile work/--profile brief/' -e 's|/webdav/|/brief/webdav/|' rclone.conf >brief.conf
-    wait_until_expired "$brief" "$(identityctl token --profile brief)"
-    before="$(renewals "$brief")"
-    for count in {1..20}; do "${list[@]}" --config brief.conf cat far:note.txt >"rclone-$count" 2>&1 & done
-    wait
-    for count in {1..20}; do expect "rclone $count" "$(cat "rclone-$count")" "Kept by WebDAV"; done
-    expect "the requests to the provider" "$(($(renewals "$brief") - before))" 1
+    echo "    a token that ends while rclone runs"
+    web_port="$(free_ports 1)"
+    mkdir -p "$work/rclone"
+    start_server "$work/rclone" "$web_port" "${far[@]}" serve http far: --addr "127.0.0.1:$web_port"
+    expect "the file" "$(curl --silent "http://127.0.0.1:$web_port/note.txt")" "Kept by WebDAV"
+    end_token
+    forget
+    expect "the file" "$(curl --silent "http://127.0.0.1:$web_port/note.txt")" "Kept by WebDAV"
+    token="$(identityctl token --profile work)"
+    expect "what rclone sent" "$(seen token service=webdav status=200)" "$(digest "$token")"
 }
 
 test_google() {
@@ -258,6 +286,10 @@ CONFIG
     sed "s|--profile work|--profile work --cache file:$work/nothing|" google.json >signed-out.json
     refused "${ask[@]}" signed-out.json
     expect_words "what the program shows" "$said" "identityctl login"
+    # A token of another provider, which Google's service does not know.
+    sed "s|--profile work|--profile brief|" google.json >refused.json
+    refused "${ask[@]}" refused.json
+    expect_words "what the program shows" "$said" "The ID token is not good"
     sed 's|id_token"|jwt"|' google.json >other.json
     refused "${ask[@]}" other.json
     expect_words "what the program shows" "$said" subject_token_type
