@@ -14,7 +14,7 @@ declare -A refusals=(
 # use_PROGRAM NUMBER: has the program use a token once, beside others with other numbers.
 use_aerc() {
     local screen
-    screen="$("$integrations/on-terminal" 'Unmistakable|invalid_token' $':quit\r' -- aerc)" || true
+    screen="$("$integrations/on-terminal" 'Unmistakable|invalid_token|Disconn' $':quit\r' -- aerc)" || true
     tr -s ' ' <<<"$screen"
     [[ "$screen" == *Unmistakable* ]]
 }
@@ -95,9 +95,10 @@ test_endings() {
     identityctl logout --profile work
     use_at_once "${uses[@]}"
     for program in "${!refusals[@]}"; do
-        # aerc does not show what the command says on standard error.
+        # aerc does not show what the command says on standard error, but doctor does.
         if [ "$program" = aerc ]; then
             expect_end aerc:0 "failed to read password: exit status 2"
+            expect_words "what doctor says" "$(identityctl doctor 2>&1 | grep -A 1 ^aerc)" "identityctl login --profile work"
         else
             expect_end "$program:0" "identityctl login --profile work"
         fi

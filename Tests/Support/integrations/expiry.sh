@@ -5,26 +5,39 @@
 
 # Tokens that have expired, at a provider that takes each refresh token once.
 test_expiry() {
-    local address="https://localhost:$port/brief/git/two.git" old before count
+    local address="https://localhost:$port/brief/git/two.git" old before count header
     make_repository two.git
     git clone --quiet "$address" two
     commit_and_push two "First"
+    write_google_json brief /brief
+    coproc google { ask_google google-brief.json; }
+    echo >&"${google[1]}"
+    read -r -t 30 header <&"${google[0]}"
     old="$(identityctl token --profile brief)"
     wait_until_expired "$brief" "$old"
     before="$(renewals "$brief")"
     forget
     commit_and_push two "After the end"
     expect "the pushed commit" "$(git -C "$work/git/two.git" log -1 --format=%s main)" "After the end"
+    # The program with Google's library still runs.
+    echo >&"${google[1]}"
+    read -r -t 30 header <&"${google[0]}"
+    expect "the header" "$header" "Bearer given-by-google"
+    expect "what Google got" "$(seen token service=google status=200)" \
+        "$(digest "$(identityctl token --profile brief --id-token)")"
+    eval "exec ${google[1]}>&-"
     expect "the requests to the provider" "$(($(renewals "$brief") - before))" 1
     [ "$(seen token service=git status=200)" != "$(digest "$old")" ] || fail "git sent an expired token"
 
-    echo "    ten clones at once"
+    echo "    ten clones and ten programs with Google's library at once"
     old="$(identityctl token --profile brief)"
     wait_until_expired "$brief" "$old"
     before="$(renewals "$brief")"
     forget
     for count in {1..10}; do git clone --quiet "$address" "clone-$count" 2>"clone-$count.log" & done
+    for count in {1..10}; do ask_google google-brief.json <<<"" >"google-$count" 2>&1 & done
     wait
+    for count in {1..10}; do expect "Google's library, $count" "$(cat "google-$count")" "Bearer given-by-google"; done
     for count in {1..10}; do
         expect "clone $count" "$(git -C "clone-$count" log -1 --format=%s; cat "clone-$count.log")" "After the end"
     done

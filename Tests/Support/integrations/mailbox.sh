@@ -84,18 +84,21 @@ CONFIG
     start_server "$work/dovecot" "$imap_port" dovecot -F -c "$work/dovecot/config"
 }
 
-# integrated PROGRAM: the lines that identityctl shows for it.
-integrated() { identityctl integrate "$1" --profile work 2>&1 | sed '1d;$d'; }
+# integrated PROGRAM [MECHANISM]: the lines that identityctl shows for it, with one mechanism in place of theirs.
+integrated() {
+    identityctl integrate "$1" --profile work 2>&1 | sed "1d; \$d; s/oauthbearer\(:xoauth2\)\?/${2:-&}/"
+}
 
+# write_msmtprc [MECHANISM]
 write_msmtprc() {
     printf '%s\n' "account default" "host localhost" "port $mail_port" "tls on" "tls_starttls off" "tls_trust_file $ca" \
-        "user alice@example.test" "from alice@example.test" "$(integrated msmtp)" >msmtprc
+        "user alice@example.test" "from alice@example.test" "$(integrated msmtp "$@")" >msmtprc
     chmod 600 msmtprc
 }
 
-# write_muttrc PROGRAM: for mutt or neomutt.
+# write_muttrc PROGRAM [MECHANISM]: for mutt or neomutt.
 write_muttrc() {
-    integrated "$1" >"$1rc"
+    integrated "$@" >"$1rc"
     printf '%s\n' "set ssl_ca_certificates_file = \"$ca\"" "set from = alice@example.test" \
         "set smtp_url = smtps://alice@example.test@localhost:$mail_port" \
         "set imap_user = alice@example.test" "set folder = imaps://localhost:$imap_port" "set record = +Sent" \
@@ -130,11 +133,12 @@ SyncState $HOME/mail/state-
 CONFIG
 }
 
+# write_aerc_settings [MECHANISM]
 write_aerc_settings() {
     mkdir -p .config/aerc
     {
         printf '%s\n' "[me]" "from = Alice <alice@example.test>"
-        integrated aerc | sed "s/me@IMAP/alice%40example.test@localhost:$imap_port/
+        integrated aerc "$@" | sed "s/me@IMAP/alice%40example.test@localhost:$imap_port/
             s/me@SMTP/alice%40example.test@localhost:$mail_port/"
     } >.config/aerc/accounts.conf
     chmod 600 .config/aerc/accounts.conf
@@ -155,8 +159,7 @@ test_muttlike() {
     start_dovecot
     for mechanism in oauthbearer xoauth2; do
         subject="By $1 with $mechanism"
-        write_muttrc "$1"
-        sed -i "s/oauthbearer:xoauth2/$mechanism/" "$1rc"
+        write_muttrc "$1" "$mechanism"
         forget
         printf 'Hello\n' | timeout 30 "$1" -n -F "$1rc" -s "$subject" bob@example.test
         expect "the mechanism" "$(seen event status=235)" "${mechanism^^}"
@@ -184,8 +187,7 @@ test_aerc() {
     local mechanism
     start_dovecot
     for mechanism in oauthbearer xoauth2; do
-        write_aerc_settings
-        sed -i "s/oauthbearer/$mechanism/" .config/aerc/accounts.conf
+        write_aerc_settings "$mechanism"
         reads_mail $':quit\r' aerc
         expect_words "dovecot's log" "$(grep "method=" "$work/dovecot/log" | tail -n 1)" "method=${mechanism^^}"
     done

@@ -184,8 +184,7 @@ test_msmtp() {
     local mechanism helper
     for mechanism in xoauth2 oauthbearer; do
         forget
-        write_msmtprc
-        sed -i "s/^auth .*/auth $mechanism/" msmtprc
+        write_msmtprc "$mechanism"
         printf 'Subject: x\n\nHello\n' | msmtp --file=msmtprc bob@example.test
         expect "the mechanism" "$(seen event status=235)" "${mechanism^^}"
         expect "what msmtp sent" "$(seen token status=235)" "$(digest "$token")"
@@ -266,31 +265,45 @@ test_rclone() {
     forget
     expect "the file" "$(curl --silent "http://127.0.0.1:$web_port/note.txt")" "Kept by WebDAV"
     token="$(identityctl token --profile work)"
+    expect "what the server answered" "$(seen status | paste -sd ' ')" "401 200"
     expect "what rclone sent" "$(seen token service=webdav status=200)" "$(digest "$token")"
 }
 
-test_google() {
-    local id_token ask=(env GOOGLE_EXTERNAL_ACCOUNT_ALLOW_EXECUTABLES=1 "REQUESTS_CA_BUNDLE=$ca" python3 -B -c '
+# write_google_json PROFILE MOUNT: what Google's library reads to get tokens of Google for those of the profile.
+write_google_json() {
+    cat >"google-$1.json" <<CONFIG
+{"type": "external_account", "audience": "//iam.googleapis.com/projects/1/locations/global/workloadIdentityPools/p/providers/p",
+ "subject_token_type": "urn:ietf:params:oauth:token-type:id_token", "token_url": "https://localhost:$port$2/google/token",
+ "credential_source": {"executable": {"command": "identityctl helper google --profile $1", "timeout_millis": 60000}}}
+CONFIG
+}
+
+# ask_google FILE: prints the token of Google that a request has, at each line of standard input.
+ask_google() {
+    env GOOGLE_EXTERNAL_ACCOUNT_ALLOW_EXECUTABLES=1 "REQUESTS_CA_BUNDLE=$ca" python3 -B -c '
 import sys, google.auth.pluggable, google.auth.transport.requests
 credentials = google.auth.pluggable.Credentials.from_file(sys.argv[1], scopes=["https://www.googleapis.com/auth/cloud-platform"])
-credentials.refresh(google.auth.transport.requests.Request())
-print(credentials.token)')
-    cat >google.json <<CONFIG
-{"type": "external_account", "audience": "//iam.googleapis.com/projects/1/locations/global/workloadIdentityPools/p/providers/p",
- "subject_token_type": "urn:ietf:params:oauth:token-type:id_token", "token_url": "https://localhost:$port/google/token",
- "credential_source": {"executable": {"command": "identityctl helper google --profile work", "timeout_millis": 60000}}}
-CONFIG
-    id_token="$(identityctl token --profile work --id-token)"
-    expect "the token" "$("${ask[@]}" google.json)" given-by-google
-    expect "what Google got" "$(seen token service=google status=200)" "$(digest "$id_token")"
-    sed "s|--profile work|--profile work --cache file:$work/nothing|" google.json >signed-out.json
-    refused "${ask[@]}" signed-out.json
-    expect_words "what the program shows" "$said" "identityctl login"
-    # A token of another provider, which Google's service does not know.
-    sed "s|--profile work|--profile brief|" google.json >refused.json
-    refused "${ask[@]}" refused.json
-    expect_words "what the program shows" "$said" "The ID token is not good"
-    sed 's|id_token"|jwt"|' google.json >other.json
-    refused "${ask[@]}" other.json
-    expect_words "what the program shows" "$said" subject_token_type
+for line in sys.stdin:
+    headers = {}
+    credentials.before_request(google.auth.transport.requests.Request(), "GET", "https://storage.googleapis.com/", headers)
+    print(headers["authorization"], flush=True)' "$1"
+}
+
+# google_refused FILE WORDS: the library gets no token, and says why.
+google_refused() {
+    if said="$(ask_google "$1" 2>&1 <<<"")"; then fail "this did not fail: $1 $said"; fi
+    expect_words "what the program shows" "$said" "$2"
+}
+
+test_google() {
+    write_google_json work ""
+    expect "the token" "$(ask_google google-work.json <<<"")" "Bearer given-by-google"
+    expect "what Google got" "$(seen token service=google status=200)" \
+        "$(digest "$(identityctl token --profile work --id-token)")"
+    sed "s|--profile work|--profile work --cache file:$work/nothing|" google-work.json >signed-out.json
+    google_refused signed-out.json "identityctl login"
+    write_google_json brief ""  # the token of another provider, which this service of Google's does not know
+    google_refused google-brief.json "The ID token is not good"
+    sed 's|id_token"|jwt"|' google-work.json >other.json
+    google_refused other.json subject_token_type
 }
