@@ -7,17 +7,20 @@
 # What a program shows if the server refuses its token.
 declare -A refusals=(
     [aerc]=invalid_token [buildah]=unauthorized [mbsync]="wants more steps" [msmtp]="The token is not good"
-    [mutt]="SASL authentication failed" [neomutt]="No authenticators available" [podman]=unauthorized [rclone]=401
-    [skopeo]=unauthorized
+    [mutt]="SASL authentication failed" [mutt-read]="authentication failed" [neomutt]="No authenticators available"
+    [neomutt-read]="authentication failed" [podman]=unauthorized [rclone]=401 [skopeo]=unauthorized
 )
 
-# use_PROGRAM NUMBER: has the program use a token once, beside others with other numbers.
-use_aerc() {
+# shows_mail PATTERN KEYS COMMAND...: whether the program shows the message on a terminal; at the pattern it gets the keys.
+shows_mail() {
     local screen
-    screen="$("$integrations/on-terminal" 'Unmistakable|invalid_token|Disconn' $':quit\r' -- aerc)" || true
+    screen="$("$integrations/on-terminal" "$1" "$2" -- "${@:3}")" || true
     tr -s ' ' <<<"$screen"
     [[ "$screen" == *Unmistakable* ]]
 }
+
+# use_PROGRAM NUMBER: has the program use a token once, beside others with other numbers.
+use_aerc() { shows_mail 'Unmistakable|invalid_token|Disconn' $':quit\r' aerc; }
 use_buildah() { timeout 60 "${build[@]}" pull --quiet --policy always "$image"; }
 use_mbsync() {
     mkdir -p "mail-$1"
@@ -27,6 +30,8 @@ use_mbsync() {
 use_msmtp() { printf 'Subject: x\n\nHello\n' | timeout 60 msmtp --file=msmtprc bob@example.test; }
 use_mutt() { printf 'Hello\n' | timeout 60 mutt -n -F muttrc -s "Number $1" bob@example.test; }
 use_neomutt() { printf 'Hello\n' | timeout 60 neomutt -n -F neomuttrc -s "Number $1" bob@example.test; }
+use_mutt-read() { shows_mail Unmistakable x mutt -n -F muttrc -f "imaps://localhost:$imap_port/INBOX"; }
+use_neomutt-read() { shows_mail Unmistakable x neomutt -n -F neomuttrc -f "imaps://localhost:$imap_port/INBOX"; }
 use_podman() { timeout 60 "${pod[@]}" pull --quiet "$image"; }
 use_rclone() {
     timeout 60 rclone --config rclone.conf --ca-cert "$ca" --retries 1 --low-level-retries 2 cat far:note.txt
@@ -73,7 +78,7 @@ test_endings() {
         expect "the requests to the provider for $program" "$(($(renewals "$provider") - before))" 1
         token="$(identityctl token --profile work)"
         case "$program" in
-            aerc | mbsync) ;;  # dovecot asks the provider itself
+            aerc | mbsync | *-read) ;;  # dovecot asks the provider itself
             *) expect "what $program sent" "$(seen token status='200|235')" "$(digest "$token")" ;;
         esac
     done
