@@ -66,6 +66,7 @@ bool cpostgresql_parameters(const char *string, void (*found)(void *data, const 
 struct cpostgresql_connection {
     void *connection;
     unsigned warnings;
+    bool is_heard;
 };
 
 /// Counts warnings, and keeps libpq from printing notices. A server that ends says so with a warning of another class.
@@ -91,6 +92,8 @@ cpostgresql_connection *cpostgresql_start(char *const *keywords, char *const *va
 }
 
 cpostgresql_step cpostgresql_poll(cpostgresql_connection *connection) {
+    int waiting = 0;
+    connection->is_heard = ioctl(pq.socket(connection->connection), FIONREAD, &waiting) == 0 && waiting > 0;
     int step = pq.poll(connection->connection);
     if (step == CPOSTGRESQL_OPEN && pq.set_nonblocking(connection->connection, 1) != 0) return CPOSTGRESQL_FAILED;
     return step > CPOSTGRESQL_OPEN ? CPOSTGRESQL_FAILED : (cpostgresql_step)step;
@@ -112,6 +115,11 @@ const char *cpostgresql_message(cpostgresql_connection *connection) { return pq.
 const char *cpostgresql_user(cpostgresql_connection *connection) {
     const char *user = pq.user(connection->connection);
     return user ? user : "";
+}
+
+bool cpostgresql_is_mistrusted(cpostgresql_connection *connection) {
+    // Its version is among what a server tells whoever it has let in.
+    return connection->is_heard && !pq.parameter(connection->connection, "server_version");
 }
 
 bool cpostgresql_lacks_password(cpostgresql_connection *connection) {

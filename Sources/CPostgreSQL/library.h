@@ -46,6 +46,7 @@ typedef void (*pq_receiver)(void *data, const struct pg_result *result);
     X(message, PQerrorMessage, char *, (const void *)) \
     X(lacks_password, PQconnectionNeedsPassword, int, (const void *)) \
     X(user, PQuser, char *, (const void *)) \
+    X(parameter, PQparameterStatus, const char *, (const void *, const char *)) \
     X(set_verbosity, PQsetErrorVerbosity, int, (void *, int)) \
     X(set_receiver, PQsetNoticeReceiver, pq_receiver, (void *, pq_receiver, void *)) \
     X(set_nonblocking, PQsetnonblocking, int, (void *, int)) \

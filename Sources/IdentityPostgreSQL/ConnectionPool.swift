@@ -63,7 +63,7 @@ final class ConnectionPool: Sendable {
         _ work: (DatabaseConnection, ContinuousClock.Instant, Bool) throws -> Value
     ) throws -> Value {
         var pause = Duration.milliseconds(10)
-        var isUnsure = false
+        var (isUnsure, isWarned) = (false, false)
         while true {
             guard ContinuousClock.now < deadline else { throw DatabaseProblem.time }
             do {
@@ -78,7 +78,10 @@ final class ConnectionPool: Sendable {
             } catch let problem as DatabaseProblem {
                 isUnsure = isUnsure || problem.mayBeDone
                 if problem == .time { state.withLock { $0.isDown = true } }
-                guard problem.isPassing, ContinuousClock.now + pause < deadline else { throw problem }
+                // A server that ends in the middle of a handshake is mistrusted once.
+                var isFirstWarning = false
+                if case .mistrusted = problem { (isFirstWarning, isWarned) = (!isWarned, true) }
+                guard problem.isPassing || isFirstWarning, ContinuousClock.now + pause < deadline else { throw problem }
             }
             _ = Poll.wait(for: [], until: .now + pause)
             pause = min(pause * 2, .milliseconds(500))

@@ -41,15 +41,18 @@ final class DatabaseConnection: Sendable {
         let milliseconds = max(1, limit / .milliseconds(1))
         let rows = try query(
             """
-            SELECT pg_catalog.set_config('statement_timeout', $1, false),
+            SELECT pg_catalog.pg_is_in_recovery(),
+                pg_catalog.set_config('statement_timeout', $1, false),
+                pg_catalog.set_config('idle_in_transaction_session_timeout', $1, false),
                 pg_catalog.set_config('search_path', 'pg_catalog', false),
-                pg_catalog.pg_is_in_recovery()
+                CASE WHEN pg_catalog.current_setting('synchronous_commit') IN ('off', 'local')
+                    THEN pg_catalog.set_config('synchronous_commit', 'on', false) END
             """,
             [.text("\(Int(milliseconds))")],
             limit: 4096,
             until: deadline
         )
-        guard rows.count == 1, rows[0].count == 3, let isStandby = rows[0][2] else { throw DatabaseProblem.nonsense }
+        guard rows.count == 1, rows[0].count == 5, let isStandby = rows[0][0] else { throw DatabaseProblem.nonsense }
         if isStandby != [0] { throw DatabaseProblem.readOnly }
     }
 
@@ -85,7 +88,8 @@ final class DatabaseConnection: Sendable {
         {
             return .refused(state)
         }
-        return .unreachable(parameters.cleaned(reason))
+        let cleaned = parameters.cleaned(reason)
+        return unsafe cpostgresql_is_mistrusted(pointer) ? .mistrusted(cleaned) : .unreachable(cleaned)
     }
 }
 
@@ -183,12 +187,13 @@ extension DatabaseConnection {
     }
 
     private func problem(of result: OpaquePointer) -> DatabaseProblem {
-        // Without a state it is libpq's own. A server that ends may have done the statement just before.
+        // Without a state it is libpq's own. A server that ends may have done the statement just before, and one that
+        // ends a transaction nothing of it.
         guard isGood, let state = unsafe cpostgresql_sqlstate(result) else { return .lost }
         let (text, role) = unsafe (
             String(cString: state), cpostgresql_user(pointer).map { unsafe String(cString: $0) } ?? ""
         )
-        return text.hasPrefix("57P") ? .lost : .failed(text, role: role)
+        return text.hasPrefix("57P") || text == "25P03" ? .lost : .failed(text, role: role)
     }
 
     private static func rows(of result: OpaquePointer) -> [Row] {

@@ -10,6 +10,9 @@ enum DatabaseProblem: Error, Equatable {
     case parameters
     /// There is no connection; libpq's reason, without secrets.
     case unreachable(String)
+    /// The server is there, and is not the one that the connection string asks for: its certificate, no TLS, or no
+    /// PostgreSQL; libpq's reason, without secrets.
+    case mistrusted(String)
     /// The server refused the connection, with this SQLSTATE.
     case refused(String)
     /// The server refused the statement of this role, with this SQLSTATE.
@@ -58,6 +61,13 @@ enum DatabaseProblem: Error, Equatable {
             )
         case .unreachable(let reason):
             (.cacheBusy, "There is no connection to PostgreSQL: \(reason). The tokens are still there; try again.")
+        case .mistrusted(let reason):
+            (
+                .cache,
+                "The server is not the PostgreSQL that was asked for: \(reason). Check host and port of the connection "
+                    + "string; for TLS also sslmode, sslrootcert, sslcert and sslkey, the name in the server's certificate, "
+                    + "and that ssl is on there."
+            )
         case .refused(let state): Self.refusal(state)
         case .failed(let state, let role): Self.failure(state, role, table)
         case .lost:
@@ -94,7 +104,8 @@ enum DatabaseProblem: Error, Equatable {
             (
                 .cachePermissions,
                 "PostgreSQL refused the role or its password (\(state)). Check user and password of the connection "
-                    + "string, PGUSER, PGPASSWORD and ~/.pgpass, and the server's pg_hba.conf."
+                    + "string, PGUSER, PGPASSWORD and ~/.pgpass, and the server's pg_hba.conf: it may demand TLS "
+                    + "(sslmode) or a certificate of this role (sslcert, sslkey)."
             )
         case "3D000":
             (.cache, "PostgreSQL has no database of this name (3D000). Create it with createdb, or name another.")

@@ -3,6 +3,7 @@
 import Glibc
 import IdentityClient
 import IdentityTestSupport
+import SystemSupport
 import Testing
 
 @testable import IdentityPostgreSQL
@@ -99,12 +100,7 @@ struct DatabaseProblemTests {
         let cache = PostgreSQLTokenCache(server.connection, timeout: .seconds(1))
         let key = try randomKey()
         #expect(try await cache.replace(nil, with: CacheRecord("one"), for: key))
-        let holder = try DatabaseConnection(
-            DatabaseParameters("host=\(server.directory) port=\(server.port) user=owner dbname=\(server.database)"),
-            [],
-            statementLimit: .seconds(60),
-            until: .now + .seconds(10)
-        )
+        let holder = try server.session()
         try holder.execute("BEGIN", until: .now + .seconds(10))
         _ = try holder.query("SELECT name FROM public.identity_record FOR UPDATE", until: .now + .seconds(10))
         let error = try await authenticationError {
@@ -112,9 +108,27 @@ struct DatabaseProblemTests {
         }
         #expect(error.code == .cacheBusy && error.message.contains("keeps a lock"))
         let waiting = Task { try await cache.replace(CacheRecord("one"), with: CacheRecord("two"), for: key) }
+        try await server.waitForProgram("datname = '\(server.database)' AND wait_event_type = 'Lock'")
         waiting.cancel()
         await #expect(throws: CancellationError.self) { try await waiting.value }
+        // The statement that is left behind ends by itself, while the lock is still held.
+        try await server.waitForProgram("datname = '\(server.database)' AND state = 'idle'")
         try holder.execute("ROLLBACK", until: .now + .seconds(10))
+    }
+
+    /// A host that is cut from the network in the middle of a transaction leaves it behind, and rows that no vacuum removes.
+    @Test func leavesNoTransactionOpen() async throws {
+        let server = try TestServer()
+        let parameters = try DatabaseParameters(server.connection)
+        let connection = try DatabaseConnection(
+            parameters,
+            [],
+            statementLimit: .milliseconds(200),
+            until: .now + .seconds(10)
+        )
+        try connection.execute("BEGIN", until: .now + .seconds(10))
+        _ = Poll.wait(for: [Poll.Awaited(connection.socket)], until: .now + .seconds(10))
+        #expect(throws: DatabaseProblem.lost) { try connection.query("SELECT 1", until: .now + .seconds(10)) }
     }
 
     @Test func takesNoRecordThatIsTooLongAndNoKeyOfAnotherForm() async throws {

@@ -68,7 +68,7 @@ private final class HostileServer: Sendable {
                 .flatMap { Self.message("S", Array($0.utf8)) } + Self.ready
             guard says(welcome), hears() else { return }
             // The connection's own question is answered as it should be.
-            guard says(Self.rows([[[], [], [0]]])), hears() else { return }
+            guard says(Self.rows([[[0], [], [], [], nil]])), hears() else { return }
             switch answer {
             case .noRows: _ = says(Self.message("1", []) + Self.message("2", []) + Self.ready)
             case .tooManyColumns: _ = says(Self.rows([[[1], [2], [3], [4]]]))

@@ -112,7 +112,7 @@ struct LostConnectionTests {
 
     @Test func givesWhatItHasReadWhileTheServerIsAway() async throws {
         let server = try TestServer(own: true)
-        let cache = PostgreSQLTokenCache(server.connection, timeout: .seconds(1))
+        let cache = PostgreSQLTokenCache(server.connection, timeout: .milliseconds(400))
         let (key, other) = (try randomKey(), try randomKey())
         let lease = CacheKey(group: key.group, kind: .lease, name: key.name)
         #expect(try await cache.replace(nil, with: one, for: key))
@@ -160,8 +160,11 @@ struct LostConnectionTests {
         #expect(begin.duration(to: .now) < .seconds(1))
     }
 
-    @Test func doesNotBelieveAWriteThatItsStandbyMayLack() async throws {
+    /// Also if the role says that its statements do not wait.
+    @Test(arguments: ["remote_apply", "local", "off"])
+    func doesNotBelieveAWriteThatItsStandbyMayLack(_ commit: String) async throws {
         let server = try TestServer(own: true)
+        try server.sql("ALTER ROLE worker SET synchronous_commit = \(commit)")
         try server.sql("ALTER SYSTEM SET synchronous_standby_names = 'none'")
         try server.sql("SET synchronous_commit = local; SELECT pg_reload_conf()")
         let cache = PostgreSQLTokenCache(server.connection)

@@ -11,6 +11,8 @@ final class Relay: Sendable {
         case request(having: String)
         /// The same, and the connection is lost after the server has answered, before the program gets the answer.
         case answer(afterRequestHaving: String)
+        /// Half of the next answer above 100 bytes passes, and the connection is lost.
+        case halfAnswer
     }
 
     private let listener: Listener
@@ -49,15 +51,24 @@ final class Relay: Sendable {
                 switch takeLoss(in: buffer[..<count]) {
                 case .request: return
                 case .answer: losesAnswer = true
-                case nil: break
+                case .halfAnswer, nil: break
                 }
                 guard case .bytes(count) = server.send(buffer[..<count]) else { return }
             }
             if ready[1] != 0 {
-                guard case .bytes(let count) = server.receive(into: &buffer), !losesAnswer,
-                    case .bytes(count) = program.send(buffer[..<count])
-                else { return }
+                guard case .bytes(let count) = server.receive(into: &buffer), !losesAnswer else { return }
+                let isHalved = count > 100 && takeHalving()
+                let passing = isHalved ? count / 2 : count
+                guard case .bytes(passing) = program.send(buffer[..<passing]), !isHalved else { return }
             }
+        }
+    }
+
+    private func takeHalving() -> Bool {
+        losses.withLock { losses in
+            guard case .halfAnswer = losses.next else { return false }
+            losses = (nil, losses.count + 1)
+            return true
         }
     }
 

@@ -3,8 +3,9 @@
 import Foundation
 import Glibc
 import IdentityClient
-import IdentityPostgreSQL
 import Testing
+
+@testable import IdentityPostgreSQL
 
 /// The script that starts servers, set by `Scripts/test-postgresql`. Without it, tests with a server are skipped.
 let clusterScript = ProcessInfo.processInfo.environment["IDENTITY_POSTGRESQL_TESTS"].map { "\($0)/cluster" }
@@ -73,6 +74,22 @@ final class TestServer: Sendable {
 
     @discardableResult
     func sql(_ text: String) throws -> String { try Self.run(["sql", directory, text, database]) }
+
+    /// Returns a connection of the table's owner, for what goes on meanwhile.
+    func session() throws -> DatabaseConnection {
+        let parameters = try DatabaseParameters("host=\(directory) port=\(port) user=owner dbname=\(database)")
+        return try DatabaseConnection(parameters, [], statementLimit: .seconds(60), until: .now + .seconds(10))
+    }
+
+    /// Waits until a statement of the programs waits, as the condition about pg_stat_activity says.
+    func waitForProgram(_ condition: String) async throws {
+        let question = "SELECT count(*) FROM pg_stat_activity WHERE usename = 'worker' AND \(condition)"
+        let end = ContinuousClock.now + .seconds(20)
+        while try !sql(question).contains(" 1\n") {
+            guard ContinuousClock.now < end else { throw Failed(command: question, output: "not within 20 s") }
+            await Task.yield()
+        }
+    }
 
     func restart() throws { try Self.run(["restart", directory]) }
     func stop() throws { try Self.run(["stop", directory]) }

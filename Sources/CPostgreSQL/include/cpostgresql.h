@@ -43,6 +43,9 @@ int cpostgresql_socket(cpostgresql_connection *connection);
 /// Returns what libpq says about the last failure. Of a server's error it has the SQLSTATE alone.
 const char *cpostgresql_message(cpostgresql_connection *connection);
 const char *cpostgresql_user(cpostgresql_connection *connection);
+/// Whether the last cpostgresql_poll failed over what the server said before it let the program in: its certificate, that it
+/// has no TLS, or another protocol.
+bool cpostgresql_is_mistrusted(cpostgresql_connection *connection);
 /// Whether the server asked for a password, and there was none.
 bool cpostgresql_lacks_password(cpostgresql_connection *connection);
 /// Returns the number of warnings (of the SQLSTATE class 01) that the server has sent on this connection.

@@ -28,6 +28,19 @@ package final class CertificateAuthority: Sendable {
         try run(["rehash", "."])
     }
 
+    /// Makes a certificate for a name, which is also its common name: the files `NAME.pem` and `NAME.key`.
+    package func certify(_ name: String) async throws {
+        try await Self.onThread { [self] in try makeCertificate(for: name) }
+    }
+
+    private func makeCertificate(for name: String) throws {
+        try run([
+            "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-days", "2",
+            "-CA", "ca.pem", "-CAkey", "ca.key", "-subj", "/CN=\(name)", "-addext", "subjectAltName=DNS:\(name)",
+            "-addext", "basicConstraints=critical,CA:FALSE", "-keyout", "\(name).key", "-out", "\(name).pem",
+        ])
+    }
+
     /// Starts a server that has a certificate for `host`, and answers every `GET` with a page; with the option `-HTTP`,
     /// with the answers in the files of the directory.
     package func server(for host: String, _ options: String...) async throws -> (process: Process, port: UInt16) {
@@ -35,11 +48,7 @@ package final class CertificateAuthority: Sendable {
     }
 
     private func startServer(for host: String, _ options: [String]) throws -> (process: Process, port: UInt16) {
-        try run([
-            "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-days", "2",
-            "-CA", "ca.pem", "-CAkey", "ca.key", "-subj", "/CN=\(host)", "-addext", "subjectAltName=DNS:\(host)",
-            "-addext", "basicConstraints=critical,CA:FALSE", "-keyout", "\(host).key", "-out", "\(host).pem",
-        ])
+        try makeCertificate(for: host)
         let process = command(
             ["s_server", "-www", "-accept", "127.0.0.1:0", "-cert", "\(host).pem", "-key", "\(host).key"] + options
         )
