@@ -77,7 +77,8 @@ struct PostgreSQLHostsTests {
             server = try TestServer(own: true, at: network.place("db"))
             standby = isReplicated ? try TestServer(standbyOf: server, at: network.place("standby")) : nil
             var connection = server.connection
-            if let standby { connection += " host=\(server.address),\(standby.address)" }
+            // The standby is named first, and must not be taken while it only repeats what the server does.
+            if let standby { connection += " host=\(standby.address),\(server.address)" }
             setup = try await SharedCacheSetup(
                 PostgreSQLTokenCache(connection),
                 workers: [try workerPath(), "postgresql", connection]
