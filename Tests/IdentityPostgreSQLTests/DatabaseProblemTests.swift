@@ -86,6 +86,10 @@ struct DatabaseProblemTests {
         let key = try randomKey()
         #expect(try await cache.replace(nil, with: CacheRecord("one"), for: key))
         try server.sql("ALTER DATABASE \(server.database) SET default_transaction_read_only = on")
+        // A standby that is to be promoted is waited for.
+        let patient = PostgreSQLTokenCache(server.connection, timeout: .milliseconds(300))
+        let waited = try await authenticationError { try await patient.record(for: key) }
+        #expect(waited.code == .cacheBusy && waited.message.contains("read-only"))
         let another = PostgreSQLTokenCache(
             server.connection + " target_session_attrs=any",
             timeout: .seconds(1)

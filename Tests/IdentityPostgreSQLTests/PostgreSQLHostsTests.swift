@@ -59,7 +59,9 @@ struct PostgreSQLHostsTests {
         try hosts.network.cut("standby")
         worker.go()
         #expect(try await worker.report()?.unsaved == nil)
-        try hosts.failOver()
+        try server.signal("KILL")
+        try hosts.standby?.promote()
+        try hosts.network.join("standby")
         let next = try #require(try await setup.refresh())
         #expect(next.error != nil)
         #expect(setup.sentRefreshTokens.count == 2 && Set(setup.sentRefreshTokens).count == 1)
@@ -130,7 +132,10 @@ struct PostgreSQLHostsTests {
                 try network.cut("standby")
                 gate.open()
                 try await server.waitForProgram("wait_event = 'SyncRep'")
-                try failOver()
+                try server.signal("KILL")
+                // For a while there is no server but one that only reads.
+                try network.join("standby")
+                try standby?.promote()
             }
             var reports: [WorkerReport] = []
             for worker in workers { reports.append(try #require(try await worker.report())) }
@@ -144,13 +149,6 @@ struct PostgreSQLHostsTests {
             #expect(Set(setup.sentRefreshTokens).count == 2 && setup.sentRefreshTokens.count == 2)
             try await expire()
             return reports.map(\.milliseconds)
-        }
-
-        /// Ends the server for good, and lets the standby take over, which is cut from the network.
-        func failOver() throws {
-            try server.signal("KILL")
-            try standby?.promote()
-            try network.join("standby")
         }
 
         private func cut(_ host: String, _ gate: Gate) async throws {
