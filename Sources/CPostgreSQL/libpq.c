@@ -36,12 +36,20 @@ static const char *find_functions(void *handle) {
     return NULL;
 }
 
+/// A thread may still connect when the program ends, and must not lose OpenSSL under its feet.
+static void leave_tls_alone_at_exit(void *handle) {
+    int (*init)(uint64_t, const void *) = NULL;
+    *(void **)&init = dlsym(handle, "OPENSSL_init_crypto"); // of a library that libpq brought along
+    if (init) init(0x00080000, NULL); // OPENSSL_INIT_NO_ATEXIT
+}
+
 bool cpostgresql_load(const char *library, const char **reason) {
     static pthread_mutex_t guard = PTHREAD_MUTEX_INITIALIZER;
     static bool is_ready;
     pthread_mutex_lock(&guard);
     if (!is_ready) {
         void *handle = dlopen(library, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
+        if (handle) leave_tls_alone_at_exit(handle);
         *reason = handle ? find_functions(handle) : dlerror();
         is_ready = handle && !*reason;
     }

@@ -96,7 +96,7 @@ extension ChangeListener {
         while true {
             let begin = ContinuousClock.now
             do {
-                let connection = try pool.connect(until: begin + Self.answerLimit)
+                let connection = try pool.connect(until: .now + Self.answerLimit)
                 guard try listen(on: connection, wokenBy: wake) else { return memory.endSession() }
             } catch {}  // a call of the program says what is wrong
             memory.endSession()
@@ -131,11 +131,11 @@ extension ChangeListener {
             let new = wanted.subtracting(heard)
             for group in new {
                 channels[table.channel(of: group)] = group
-                try connection.execute("LISTEN \"\(table.channel(of: group))\"", until: now + Self.answerLimit)
+                try connection.execute("LISTEN \"\(table.channel(of: group))\"", until: .now + Self.answerLimit)
             }
             let pace = lastUse.duration(to: now) < Self.usedPace * 2 ? Self.usedPace : Self.idlePace
             if let last = lastAnswer, new.isEmpty, last + pace <= now {
-                _ = try connection.query("SELECT 1", until: now + Self.answerLimit)
+                _ = try connection.query("SELECT 1", until: .now + Self.answerLimit)
                 lastAnswer = now
             } else if !new.isEmpty {
                 lastAnswer = now

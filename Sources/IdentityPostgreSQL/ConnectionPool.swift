@@ -45,9 +45,9 @@ final class ConnectionPool: Sendable {
     ///   server.
     /// - Throws: `DatabaseProblem`, `CancellationError`.
     func run<Value: Sendable>(
-        _ work: @escaping @Sendable (DatabaseConnection, ContinuousClock.Instant, _ isUnsure: Bool) throws -> Value
+        _ work: @escaping @Sendable (DatabaseConnection, SuspendingClock.Instant, _ isUnsure: Bool) throws -> Value
     ) async throws -> Value {
-        let deadline = ContinuousClock.now + timeout
+        let deadline = SuspendingClock.now + timeout
         do {
             // Looking a host's name up has no deadline of its own.
             return try await withDeadline(timeout + .milliseconds(500)) { [self] in
@@ -59,13 +59,13 @@ final class ConnectionPool: Sendable {
     }
 
     private func perform<Value>(
-        until deadline: ContinuousClock.Instant,
-        _ work: (DatabaseConnection, ContinuousClock.Instant, Bool) throws -> Value
+        until deadline: SuspendingClock.Instant,
+        _ work: (DatabaseConnection, SuspendingClock.Instant, Bool) throws -> Value
     ) throws -> Value {
         var pause = Duration.milliseconds(10)
         var (isUnsure, isWarned) = (false, false)
         while true {
-            guard ContinuousClock.now < deadline else { throw DatabaseProblem.time }
+            guard SuspendingClock.now < deadline else { throw DatabaseProblem.time }
             do {
                 let connection = try idleConnection() ?? connect(until: deadline)
                 let value: Value
@@ -81,7 +81,7 @@ final class ConnectionPool: Sendable {
                 // A server that ends in the middle of a handshake is mistrusted once.
                 var isFirstWarning = false
                 if case .mistrusted = problem { (isFirstWarning, isWarned) = (!isWarned, true) }
-                guard problem.isPassing || isFirstWarning, ContinuousClock.now + pause < deadline else { throw problem }
+                guard problem.isPassing || isFirstWarning, SuspendingClock.now + pause < deadline else { throw problem }
             }
             _ = Poll.wait(for: [], until: .now + pause)
             pause = min(pause * 2, .milliseconds(500))
@@ -121,12 +121,12 @@ extension ConnectionPool {
     /// Opens a connection to the first of the servers that writes, beginning with the one that was reached last.
     ///
     /// - Throws: `DatabaseProblem`.
-    func connect(until deadline: ContinuousClock.Instant) throws -> DatabaseConnection {
+    func connect(until deadline: SuspendingClock.Instant) throws -> DatabaseConnection {
         let parameters = try parameters()
         let (first, count) = (state.withLock(\.server), parameters.servers.count)
         var problem: DatabaseProblem?
         for index in 0..<count {
-            let (server, now) = ((first + index) % count, ContinuousClock.now)
+            let (server, now) = ((first + index) % count, SuspendingClock.now)
             let share = now.duration(to: deadline) / (count - index)
             do {
                 let connection = try DatabaseConnection(

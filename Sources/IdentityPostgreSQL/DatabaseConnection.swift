@@ -29,7 +29,7 @@ final class DatabaseConnection: Sendable {
         _ parameters: DatabaseParameters,
         _ server: DatabaseParameters.Choice,
         statementLimit limit: Duration,
-        until deadline: ContinuousClock.Instant
+        until deadline: SuspendingClock.Instant
     ) throws {
         let all = parameters.all(of: server)
         let started = unsafe CText.withPointers(all.map { CText($0.keyword) }) { keywords in
@@ -62,7 +62,7 @@ final class DatabaseConnection: Sendable {
 
     private var pointer: OpaquePointer? { unsafe OpaquePointer(bitPattern: address) }
 
-    private func open(_ parameters: DatabaseParameters, until deadline: ContinuousClock.Instant) throws {
+    private func open(_ parameters: DatabaseParameters, until deadline: SuspendingClock.Instant) throws {
         guard isGood else { throw refusal(parameters) }
         var step = CPOSTGRESQL_WRITING
         while step != CPOSTGRESQL_OPEN {
@@ -111,7 +111,7 @@ extension DatabaseConnection {
         _ statement: String,
         _ values: [Value] = [],
         limit: Int = 1 << 21,
-        until deadline: ContinuousClock.Instant
+        until deadline: SuspendingClock.Instant
     ) throws -> [Row] {
         // An answer without rows is not one of no rows.
         guard let rows = try ask(statement, values, limit, deadline) else { throw DatabaseProblem.nonsense }
@@ -121,7 +121,7 @@ extension DatabaseConnection {
     /// Sends a statement that has no rows, and waits until it is done.
     ///
     /// - Throws: As ``query(_:_:limit:until:)``.
-    func execute(_ statement: String, _ values: [Value] = [], until deadline: ContinuousClock.Instant) throws {
+    func execute(_ statement: String, _ values: [Value] = [], until deadline: SuspendingClock.Instant) throws {
         guard try ask(statement, values, 4096, deadline) == nil else { throw DatabaseProblem.nonsense }
     }
 
@@ -129,7 +129,7 @@ extension DatabaseConnection {
         _ statement: String,
         _ values: [Value],
         _ limit: Int,
-        _ deadline: ContinuousClock.Instant
+        _ deadline: SuspendingClock.Instant
     ) throws -> [Row]? {
         guard send(statement, values) else { throw DatabaseProblem.lost }
         while true {
@@ -162,7 +162,7 @@ extension DatabaseConnection {
     }
 
     /// Returns the rows; `nil` if the statement has none to return.
-    private func answer(limit: Int, until deadline: ContinuousClock.Instant) throws -> [Row]? {
+    private func answer(limit: Int, until deadline: SuspendingClock.Instant) throws -> [Row]? {
         var (received, isDone) = (0, false)
         var rows: [Row]?
         var problem: DatabaseProblem?
@@ -218,9 +218,10 @@ extension DatabaseConnection {
     }
 
     @discardableResult
-    private func wait(for events: Int32, until deadline: ContinuousClock.Instant) throws -> Int32 {
-        let ready = Poll.wait(for: [Poll.Awaited(socket, events)], until: deadline)[0]
-        guard ready != 0 || ContinuousClock.now < deadline else { throw DatabaseProblem.time }
+    private func wait(for events: Int32, until deadline: SuspendingClock.Instant) throws -> Int32 {
+        let left = SuspendingClock.now.duration(to: deadline)
+        let ready = Poll.wait(for: [Poll.Awaited(socket, events)], until: .now + left)[0]
+        guard ready != 0 || SuspendingClock.now < deadline else { throw DatabaseProblem.time }
         return ready
     }
 

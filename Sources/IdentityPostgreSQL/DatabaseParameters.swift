@@ -1,6 +1,7 @@
 // Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
 
 import CPostgreSQL
+import SystemSupport
 
 /// The parameters of connections, as libpq reads them: a connection string, `PG*` variables, a service file.
 struct DatabaseParameters: Sendable {
@@ -56,13 +57,15 @@ struct DatabaseParameters: Sendable {
 
     /// The parameters of a connection. A later one stands above an earlier one, also above those in the string.
     func all(of server: Choice) -> Choice {
-        let own: Choice = [
+        var own: Choice = [
             ("fallback_application_name", "swift-identity-client"),
             // A standby may lag behind, and a record that is read under a lease must be the newest.
             ("target_session_attrs", "read-write"),
             // A server that is gone is noticed within the time of a call.
             ("tcp_user_timeout", "2000"),
         ]
+        // Otherwise libpq asks Kerberos first, whose library aborts a program that ends meanwhile.
+        if SystemCall.environment("PGGSSENCMODE") == nil { own.append(("gssencmode", "disable")) }
         return own + [("dbname", string)] + server
     }
 

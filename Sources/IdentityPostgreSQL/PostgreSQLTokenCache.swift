@@ -183,7 +183,7 @@ public final class PostgreSQLTokenCache: TokenCache {
 
 extension PostgreSQLTokenCache {
     private func asking<Value: Sendable>(
-        _ work: @escaping @Sendable (DatabaseConnection, ContinuousClock.Instant, _ isUnsure: Bool) throws -> Value
+        _ work: @escaping @Sendable (DatabaseConnection, SuspendingClock.Instant, _ isUnsure: Bool) throws -> Value
     ) async throws -> Value {
         do {
             return try await pool.run(work)
@@ -215,7 +215,7 @@ extension PostgreSQLTokenCache {
         _ key: CacheKey,
         in table: Table,
         by connection: DatabaseConnection,
-        until deadline: ContinuousClock.Instant
+        until deadline: SuspendingClock.Instant
     ) throws -> RecordMemory.Stored? {
         let rows = try connection.query(table.read, RecordChange.place(of: key), until: deadline)
         guard let row = rows.first else { return nil }
@@ -267,7 +267,7 @@ private struct RecordChange: Sendable {
     }
 
     /// - Parameter isUnsure: Whether this change was sent before, over a connection that was lost then.
-    func make(by connection: DatabaseConnection, until deadline: ContinuousClock.Instant, isUnsure: Bool) throws -> Bool
+    func make(by connection: DatabaseConnection, until deadline: SuspendingClock.Instant, isUnsure: Bool) throws -> Bool
     {
         guard let (statement, contents) = statement else {
             return try PostgreSQLTokenCache.stored(key, in: table, by: connection, until: deadline) == nil

@@ -40,7 +40,6 @@ extension Reading {
             let sight = LeaseSight(
                 lease,
                 observer: lease.holder,
-                bootTime: .min,
                 elapsed: RefreshLease.maximumDuration,
                 holderIsDead: false
             )

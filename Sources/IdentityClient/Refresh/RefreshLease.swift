@@ -52,8 +52,6 @@ package struct LeaseSight: Hashable, Sendable {
     /// `nil` if there is no lease, or only a damaged one, which binds no process.
     package var lease: RefreshLease?
     package var observer: ProcessIdentity
-    /// Milliseconds of the boot clock.
-    package var bootTime: Int64
     /// Milliseconds of the observer's monotonic clock since its first look, without sleep.
     package var elapsed: Int64
     /// Whether a process holds the lease's lock; `nil` for a lease without a lock, and if the observer cannot know.
@@ -65,25 +63,22 @@ package struct LeaseSight: Hashable, Sendable {
     package init(
         _ lease: RefreshLease?,
         observer: ProcessIdentity,
-        bootTime: Int64,
         elapsed: Int64,
         isLocked: Bool? = nil,
         holderIsDead: Bool
     ) {
         self.lease = lease
         self.observer = observer
-        self.bootTime = bootTime
         self.elapsed = elapsed
         self.isLocked = isLocked
         self.holderIsDead = holderIsDead
     }
 
-    /// Whether the observer may take the lease, first seen at `seenSince`. A lock outweighs the boot clock, which runs in sleep.
+    /// Whether the observer may take the lease, first seen at `seenSince`. The boot clock does not count: it runs in sleep.
     package func isFree(seenSince: Int64) -> Bool {
         guard let lease else { return true }
         if elapsed - seenSince >= lease.duration || isLocked == false { return true }
-        guard observer.sees(lease.holder) else { return false }
-        return isLocked == nil && (bootTime >= lease.deadline || holderIsDead)
+        return isLocked == nil && holderIsDead && observer.sees(lease.holder)
     }
 }
 
@@ -182,7 +177,6 @@ extension LeaseSight {
         self.init(
             lease,
             observer: me,
-            bootTime: ProcessTable.bootTime(),
             elapsed: elapsed.milliseconds,
             isLocked: isLocked,
             holderIsDead: lease.map { me.sees($0.holder) && ProcessTable.isDead($0.holder) } ?? false

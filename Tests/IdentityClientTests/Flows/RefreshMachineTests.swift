@@ -39,12 +39,12 @@ import Testing
     private static func held(_ elapsed: Int64 = 0, isDead: Bool = false) -> Event {
         let lease = RefreshLease(nonce: "n", duration: 45_000, holder: other, deadline: .max)
         return .leaseRead(
-            LeaseSight(lease, observer: me, bootTime: 0, elapsed: elapsed, holderIsDead: isDead)
+            LeaseSight(lease, observer: me, elapsed: elapsed, holderIsDead: isDead)
         )
     }
 
     private static func free(_ elapsed: Int64 = 0) -> Event {
-        .leaseRead(LeaseSight(nil, observer: me, bootTime: 0, elapsed: elapsed, holderIsDead: false))
+        .leaseRead(LeaseSight(nil, observer: me, elapsed: elapsed, holderIsDead: false))
     }
 
     private static func machine(
@@ -137,7 +137,7 @@ import Testing
         func renewed(_ nonce: String, _ elapsed: Int64) -> Event {
             let lease = RefreshLease(nonce: nonce, turn: "n", duration: 45_000, holder: Self.other, deadline: .max)
             return .leaseRead(
-                LeaseSight(lease, observer: Self.me, bootTime: 0, elapsed: elapsed, holderIsDead: false)
+                LeaseSight(lease, observer: Self.me, elapsed: elapsed, holderIsDead: false)
             )
         }
         var machine = Self.machine(after: [Self.held(0), Self.held(0)])
@@ -152,7 +152,7 @@ import Testing
         func sight(_ turn: String, _ elapsed: Int64) -> Event {
             let lease = RefreshLease(nonce: turn, duration: 45_000, holder: Self.other, deadline: .max)
             return .leaseRead(
-                LeaseSight(lease, observer: Self.me, bootTime: 0, elapsed: elapsed, holderIsDead: false)
+                LeaseSight(lease, observer: Self.me, elapsed: elapsed, holderIsDead: false)
             )
         }
         var machine = Self.machine(after: [Self.held(0), Self.held(0)])
@@ -161,7 +161,7 @@ import Testing
         }
         expect(&machine, [(.timeUp, [.readLease])])
         let renewed = RefreshLease(nonce: "r", turn: "10", duration: 45_000, holder: Self.other, deadline: .max)
-        let last = LeaseSight(renewed, observer: Self.me, bootTime: 0, elapsed: 575_000, holderIsDead: false)
+        let last = LeaseSight(renewed, observer: Self.me, elapsed: 575_000, holderIsDead: false)
         expect(&machine, [(.leaseRead(last), [.finish(.waitedTooLong)])])
     }
 

@@ -132,7 +132,6 @@ extension Explorer {
         return LeaseSight(
             lease,
             observer: me,
-            bootTime: Int64(state.tick) * Self.tick,
             elapsed: Int64(state.tick) * Self.tick,
             isLocked: isLocked(state, for: index),
             // In its own namespace a process finds no process of another one.
