@@ -13,7 +13,7 @@ package struct RefreshLease: Hashable, Sendable {
     /// The longest time that the holder may keep the lease, in milliseconds.
     package var duration: Int64
     package var holder: ProcessIdentity
-    /// The end of the lease, in milliseconds of the boot clock. It is valid only for processes of the same boot.
+    /// The end of the lease, in milliseconds of the boot clock. It counts for the holder alone.
     package var deadline: Int64
     /// Whether the holder's process holds a lock for as long as it holds the lease (``LeaseLocking``).
     package var isLocked: Bool
