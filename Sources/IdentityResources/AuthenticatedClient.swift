@@ -95,7 +95,7 @@ public final class AuthenticatedClient: Sendable {
     /// let client = try AuthenticatedClient(application: app, account: account, resource: resource)
     /// ```
     /// - Parameters:
-    ///   - application: An application whose authority is for the resource (``ProtectedResource/authority(issuer:)``).
+    ///   - application: An application whose authority is for the resource (``ProtectedResource/authority(issuer:assumesPKCE:)``).
     ///   - account: The account on whose behalf calls are made.
     ///   - resource: The resource.
     ///   - scopes: The scopes of the token; `nil`, the default, means the resource's.

@@ -40,7 +40,7 @@ public struct ProtectedResource: Hashable, Sendable {
     /// ```
     /// - Parameters:
     ///   - issuer: The issuer that the program trusts; `nil`, the default, if that of the resource is taken.
-    ///   - assumesPKCE: As for ``Authority/oauth2(issuer:resource:assumesPKCE:)``; `false` by default.
+    ///   - assumesPKCE: As for `Authority.oauth2(issuer:resource:assumesPKCE:)`; `false` by default.
     /// - Throws: `.untrustedAuthority` if the resource does not list `issuer`: its server changed, or is another than expected;
     ///   `.configuration` if it lists several and none is named; `.invalidArgument` if the issuer is not an `https` address.
     public func authority(issuer: String? = nil, assumesPKCE: Bool = false) throws -> Authority {
