@@ -244,9 +244,10 @@ struct KeyringStateTests {
         let program = """
             import os, socket
             bus = socket.socket(socket.AF_UNIX)
-            bus.bind("\(address)")
-            os.chown("\(address)", 65534, 65534)
+            bus.bind("\(address).new")
+            os.chown("\(address).new", 65534, 65534)
             bus.listen()
+            os.rename("\(address).new", "\(address)")
             while True:
                 client = bus.accept()[0]
                 client.recv(100)
