@@ -131,10 +131,11 @@ struct KeyringStateTests {
         let session = try KeyringSession(.noService)
         let address = "\(session.directory)/hostile"
         let program = """
-            import socket
+            import os, socket
             bus = socket.socket(socket.AF_UNIX)
-            bus.bind("\(address)")
+            bus.bind("\(address).new")
             bus.listen()
+            os.rename("\(address).new", "\(address)")
             while True:
                 client = bus.accept()[0]
                 client.recv(100)
