@@ -193,7 +193,7 @@ extension DatabaseConnection {
         let (text, role) = unsafe (
             String(cString: state), cpostgresql_user(pointer).map { unsafe String(cString: $0) } ?? ""
         )
-        return text.hasPrefix("57P") || text == "25P03" ? .lost : .failed(text, role: role)
+        return text.utf8.starts(with: "57P".utf8) || text == "25P03" ? .lost : .failed(text, role: role)
     }
 
     private static func rows(of result: OpaquePointer) -> [Row] {

@@ -86,7 +86,7 @@ struct DatabaseProblemTests {
         let key = try randomKey()
         #expect(try await cache.replace(nil, with: CacheRecord("one"), for: key))
         try server.sql("ALTER DATABASE \(server.database) SET default_transaction_read_only = on")
-        // A standby that is to be promoted is waited for.
+        // The cache waits: a standby may be promoted.
         let patient = PostgreSQLTokenCache(server.connection, timeout: .milliseconds(300))
         let waited = try await authenticationError { try await patient.record(for: key) }
         #expect(waited.code == .cacheBusy && waited.message.contains("read-only"))

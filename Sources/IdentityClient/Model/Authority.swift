@@ -214,6 +214,11 @@ public struct Authority: Hashable, Sendable, CustomStringConvertible {
         if case .authorizationServer(_, let resource, _) = kind { resource } else { nil }
     }
 
+    /// Whether a server that publishes no methods of PKCE is known to check `S256`.
+    package var assumesPKCE: Bool {
+        if case .authorizationServer(_, _, let assumesPKCE) = kind { assumesPKCE } else { false }
+    }
+
     /// The authority's canonical address.
     public var description: String { url }
 }

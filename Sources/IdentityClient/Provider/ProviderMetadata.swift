@@ -99,8 +99,8 @@ extension ProviderMetadata {
                 correlationID: correlationID
             )
         }
-        if case .authorizationServer(_, _, let assumesPKCE) = authority.kind {
-            try document.checkPublicClients(of: authority, assumesPKCE, correlationID)
+        if case .authorizationServer = authority.kind {
+            try document.checkPublicClients(of: authority, correlationID)
         }
         let tenant = authority.tenant ?? ""
         func endpoint(_ url: String?) throws -> String? {
@@ -161,8 +161,8 @@ extension ProviderMetadata {
 
 extension DiscoveryDocument {
     /// - SeeAlso: [RFC 8414 §2](https://www.rfc-editor.org/rfc/rfc8414#section-2)
-    fileprivate func checkPublicClients(of authority: Authority, _ assumesPKCE: Bool, _ correlationID: UUID?) throws {
-        let lacksPKCE = !(codeChallengeMethodsSupported?.contains("S256") ?? assumesPKCE)
+    fileprivate func checkPublicClients(of authority: Authority, _ correlationID: UUID?) throws {
+        let lacksPKCE = !(codeChallengeMethodsSupported?.contains("S256") ?? authority.assumesPKCE)
         guard lacksPKCE || responseTypesSupported?.contains("code") == false else { return }
         let lack = lacksPKCE ? "PKCE with S256 (code_challenge_methods_supported)" : "code (response_types_supported)"
         let isUnsaid = lacksPKCE && codeChallengeMethodsSupported == nil

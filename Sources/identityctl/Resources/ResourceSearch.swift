@@ -82,12 +82,12 @@ struct ResourceSearch {
                 ports: software.redirectPorts,
                 scopes: scopes,
                 dpop: authority.dpop,
-                assumesPKCE: assumesPKCE,
+                assumesPKCE: authority.assumesPKCE,
                 isRegistered: false
             )
         } else {
             let registration = try await register(at: authority, transport, replacing: refused)
-            profile = try registration.profile(for: resource, at: authority, scopes, assumesPKCE)
+            profile = try registration.profile(for: resource, at: authority, scopes)
         }
         return Found(
             address: given.text,
@@ -140,12 +140,9 @@ struct ResourceSearch {
 }
 
 extension ClientRegistration {
-    fileprivate func profile(
-        for resource: ProtectedResource,
-        at authority: Authority,
-        _ scopes: Set<Scope>,
-        _ assumesPKCE: Bool
-    ) throws -> Profile {
+    fileprivate func profile(for resource: ProtectedResource, at authority: Authority, _ scopes: Set<Scope>) throws
+        -> Profile
+    {
         guard case .loopback(let host, let ports, let path) = redirectURI.kind else {
             throw UsageError("The registration's redirect URI is not on the loopback interface.")
         }
@@ -157,7 +154,7 @@ extension ClientRegistration {
             ports: ports,
             scopes: scopes,
             dpop: authority.dpop,
-            assumesPKCE: assumesPKCE,
+            assumesPKCE: authority.assumesPKCE,
             isRegistered: true
         )
     }
