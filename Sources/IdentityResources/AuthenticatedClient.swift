@@ -102,8 +102,8 @@ public final class AuthenticatedClient: Sendable {
     ///   - transport: How requests are sent; `nil` means the application's transport.
     ///   - timeout: The most that one call may take in all. One minute unless given.
     ///   - maximumResponseBytes: The largest body that is given back in memory; 16 MiB unless given.
-    /// - Throws: `.invalidArgument` if the application's authority is not for the resource, or is not asked for bound tokens
-    ///   (DPoP) although the resource takes no others.
+    /// - Throws: `.invalidArgument` if the application's authority is not for the resource, or the configuration's `dpop` is not
+    ///   `.required` although the resource takes bound tokens only.
     public convenience init(
         application: PublicClientApplication,
         account: Account,
@@ -121,10 +121,10 @@ public final class AuthenticatedClient: Sendable {
                 "The application's authority is not for \(resource.identifier): make it with the resource's authority(issuer:)."
             )
         }
-        guard !resource.requiresDPoP || application.configuration.authority.dpop == .required else {
+        guard !resource.requiresDPoP || application.configuration.dpop == .required else {
             throw AuthenticationError(
                 .invalidArgument,
-                "\(resource.identifier) takes only tokens that are bound to a key (DPoP): make the authority with its authority(issuer:)."
+                "\(resource.identifier) takes only tokens that are bound to a key (DPoP). Set the configuration's dpop to .required."
             )
         }
         self.init(

@@ -30,7 +30,8 @@ public struct ProtectedResource: Hashable, Sendable {
     /// says nothing, so that a request names none.
     public let scopes: Set<Scope>
 
-    /// Whether it accepts only tokens that are bound to a key (DPoP, RFC 9449).
+    /// Whether it accepts only tokens that are bound to a key (DPoP, RFC 9449). Then set `dpop` of the configuration to
+    /// `.required`.
     public let requiresDPoP: Bool
 
     /// Returns the authority at which to sign in for the resource.
@@ -67,7 +68,6 @@ public struct ProtectedResource: Hashable, Sendable {
 
     /// A document from elsewhere leads to no server of this computer.
     private func checked(_ authority: Authority) throws -> Authority {
-        let authority = requiresDPoP ? try authority.bindingTokens(.required) : authority
         guard !authority.base.isLoopback || WebAddress(identifier)?.isLoopback == true else {
             throw AuthenticationError(
                 .untrustedAuthority,

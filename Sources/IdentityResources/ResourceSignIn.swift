@@ -239,7 +239,7 @@ extension ResourceSignIn {
             issuer: known.issuer,
             resource: known.identifier,
             assumesPKCE: assumesPKCE
-        ).bindingTokens(known.dpop)
+        )
         switch known.kind {
         case .given: return try configuration(clientID ?? known.clientID, authority)
         case .document:
@@ -260,11 +260,15 @@ extension ResourceSignIn {
         return configuration
     }
 
-    private func application(_ configuration: ClientConfiguration) throws -> PublicClientApplication {
+    private func application(
+        _ configuration: ClientConfiguration,
+        _ dpop: DPoPPolicy
+    ) throws -> PublicClientApplication {
         var configuration = configuration
         configuration.transport = transport
         configuration.redirectReceiver = WaitingRedirectReceiver()
         configure?(&configuration)
+        configuration.dpop = dpop
         return try PublicClientApplication(configuration)
     }
 
@@ -282,7 +286,7 @@ extension ResourceSignIn {
 
     private func signedIn() async throws -> SignedInResource? {
         guard var known = try await known(), let configuration = try await configuration(of: known) else { return nil }
-        let application = try application(configuration)
+        let application = try application(configuration, known.dpop)
         guard let account = try await application.usualAccount() else { return nil }
         known.scopes.formUnion(scopes ?? [])
         return SignedInResource(application, account, known)
@@ -296,8 +300,7 @@ extension ResourceSignIn {
             transport: transport,
             requiresSameResource: requiresSameResource
         )
-        var authority = try resource.authority(issuer: issuer ?? earlier?.issuer, assumesPKCE: assumesPKCE)
-        if authority.dpop == .off { authority = try authority.bindingTokens(dpop) }
+        let authority = try resource.authority(issuer: issuer ?? earlier?.issuer, assumesPKCE: assumesPKCE)
         var question: BrowserQuestion?
         if issuer == nil, clientID == nil, earlier == nil {
             switch interaction {
@@ -341,7 +344,7 @@ extension ResourceSignIn {
                 scopes: scopes,
                 clientID: clientID,
                 kind: kind,
-                dpop: authority.dpop
+                dpop: resource.requiresDPoP ? .required : dpop
             )
         }
         if let clientID { return (try configuration(clientID, authority), known(clientID, .given)) }
@@ -369,7 +372,7 @@ extension ResourceSignIn {
             browser.question = question
             configuration.browser = browser
         }
-        let application = try application(configuration)
+        let application = try application(configuration, known.dpop)
         let parameters = InteractiveParameters(scopes: known.scopes, account: try await application.usualAccount())
         let result = try await application.acquireTokenInteractively(parameters)
         try await remember(known)

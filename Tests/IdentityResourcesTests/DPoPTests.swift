@@ -33,8 +33,8 @@ struct DPoPTests {
         _ change: (inout ClientConfiguration) -> Void = { _ in }
     ) throws -> PublicClientApplication {
         let authority = try Authority.oauth2(issuer: provider.authority.url, resource: provider.resourceAddress)
-            .bindingTokens(policy)
         var configuration = ClientConfiguration(clientID: "test-client", authority: authority, cache: cache)
+        configuration.dpop = policy
         let receiver = InMemoryRedirectReceiver()
         configuration.transport = provider.transport
         configuration.browser = ScriptedBrowser(provider: provider, signingInAs: .alice, receiver: receiver)
@@ -138,7 +138,9 @@ struct DPoPTests {
         let another = try application(able, .whenOffered) { $0.cache = InMemoryTokenCache() }
         #expect(try await another.acquireToken(scopes: ["read"]).scheme == .dpop)
         #expect(try await application(able, .off).acquireToken(scopes: ["read"]).scheme == .bearer)
-        #expect(throws: AuthenticationError.self) { try Authority.entra().bindingTokens(.required) }
+        _ = try await expectError(.invalidArgument) {
+            try self.application(able, .required) { $0.authority = try .entra() }
+        }
     }
 
     @Test func finishesAPreparedSignInWithItsKey() async throws {

@@ -67,7 +67,7 @@ package struct BenchmarkSetup: Sendable {
         let receiver = InMemoryRedirectReceiver()
         var configuration = configuration(InMemoryTokenCache(), provider)
         configuration.authority = try .oauth2(issuer: "\(provider.authority)", resource: provider.resourceAddress)
-        if isBound { configuration.authority = try configuration.authority.bindingTokens(.required) }
+        if isBound { configuration.dpop = .required }
         configuration.transport = provider.transport
         configuration.redirectReceiver = receiver
         configuration.browser = ScriptedBrowser(provider: provider, receiver: receiver)

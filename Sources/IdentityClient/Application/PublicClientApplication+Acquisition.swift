@@ -27,20 +27,21 @@ extension PublicClientApplication {
     /// each hit more.
     @inline(never)
     private func acquirePrepared(_ parameters: SilentParameters) async throws -> AuthenticationResult {
-        var parameters = parameters
-        if environment.clouds.areSeveral {
-            parameters.authority = try environment.clouds.authority(parameters.authority, of: parameters.account)
-        }
-        let authority = parameters.authority ?? environment.configuration.authority
-        let flow = SilentFlow(refresher: refresher)
-        let proof = try await flow.proof(for: parameters, at: authority)
-        parameters.binding = proof?.binding
-        let bound = parameters
-        return try await environment.configuration.telemetry.observe(
+        try await environment.configuration.telemetry.observe(
             .acquireSilently,
-            correlationID: bound.correlationID?.uuidString.lowercased(),
+            correlationID: parameters.correlationID?.uuidString.lowercased(),
             completion: Completion.of
-        ) { try await flow.run(bound).proven(by: proof) }
+        ) {
+            var parameters = parameters
+            if environment.clouds.areSeveral || parameters.authority != nil {
+                parameters.authority = try environment.clouds.authority(parameters.authority, of: parameters.account)
+            }
+            let flow = SilentFlow(refresher: refresher)
+            let authority = parameters.authority ?? environment.configuration.authority
+            let proof = try await flow.proof(for: parameters, at: authority)
+            parameters.binding = proof?.binding
+            return try await flow.run(parameters).proven(by: proof)
+        }
     }
 
     /// Returns an access token of the cache that is good for long enough and not to be renewed yet, otherwise `nil`. Starts

@@ -32,7 +32,7 @@ public final class PublicClientApplication: Sendable {
     /// - Throws: `AuthenticationError.Code.invalidArgument` when the client identifier is empty, longer than 1,024
     ///   bytes or not printable ASCII, the client secret is longer than 1,024 bytes, `requestTimeout` is not
     ///   above 0 and at most 60 s, `expirationLeeway` or `clockTolerance` is negative, a broker is set and the
-    ///   authority is not Entra ID's, or one of `extraTokenParameters` cannot be sent.
+    ///   authority is not Entra ID's, the authority cannot follow `dpop`, or one of `extraTokenParameters` cannot be sent.
     public init(_ configuration: Configuration) throws {
         let clientID = configuration.clientID.rawValue
         guard !clientID.isEmpty, clientID.utf8.count <= 1024, clientID.utf8.allSatisfy({ (0x20...0x7E).contains($0) })
@@ -59,6 +59,7 @@ public final class PublicClientApplication: Sendable {
                 "Identity brokers serve Entra ID only. Turn the broker off for this authority."
             )
         }
+        try configuration.authority.check(configuration.dpop)
         _ = try ExtraItems.checkedForm(
             configuration.extraTokenParameters,
             reserved: TokenRequestMessage.reservedNames.union(configuration.authority.resourceItems.map(\.0)),

@@ -36,7 +36,7 @@ public struct AuthenticationScheme: Hashable, Sendable, CustomStringConvertible 
 
     /// The token is bound to the key of its sign-in, and each request has a proof of that key
     /// (``AuthenticationResult/authorize(_:nonce:)``). No request asks for it: all tokens of an authority are so
-    /// (``Authority/bindingTokens(_:)``), its refresh token too. A stolen token is useless without the key.
+    /// (``ClientConfiguration/dpop``), its refresh token too. A stolen token is useless without the key.
     ///
     /// ```swift
     /// if result.scheme == .dpop { try result.authorize(&request) }
@@ -158,7 +158,7 @@ extension TokenProof {
 /// Whether a server is asked for tokens that are bound to a key of the sign-in.
 ///
 /// ```swift
-/// let authority = try Authority.openIDConnect(issuer: "https://id.example.com").bindingTokens(.whenOffered)
+/// configuration.dpop = .whenOffered
 /// ```
 /// - SeeAlso: [RFC 9449](https://www.rfc-editor.org/rfc/rfc9449)
 public enum DPoPPolicy: String, Hashable, Sendable {

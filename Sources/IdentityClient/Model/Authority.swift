@@ -12,36 +12,29 @@ import OAuthWire
 /// ```
 public struct Authority: Hashable, Sendable, CustomStringConvertible {
     package let kind: Kind
-    /// Whether the server is asked for tokens that are bound to a key.
-    package private(set) var dpop = DPoPPolicy.off
+    /// The policy of ``ClientConfiguration/dpop`` in the flows, where it tells accounts apart as the authority does; `.off`
+    /// elsewhere.
+    private(set) var dpop = DPoPPolicy.off
 
     init(kind: Kind) {
         self.kind = kind
     }
 
-    /// Returns the same authority, which is asked for tokens that are bound to a key of the sign-in (DPoP).
-    ///
-    /// The key is made at the sign-in, kept in the account's record, and removed with it. Every request to the server has a
-    /// proof of it. The accounts and tokens are kept apart from those of the authority without this, which a program asks for
-    /// bearer tokens.
-    ///
-    /// ```swift
-    /// let authority = try Authority.openIDConnect(issuer: "https://id.example.com").bindingTokens(.required)
-    /// ```
-    /// - Parameter policy: When the server is asked for them.
-    /// - Throws: `.invalidArgument` for a Microsoft authority, and one of endpoints alone: see ``AuthenticationScheme/pop``.
-    /// - SeeAlso: [RFC 9449](https://www.rfc-editor.org/rfc/rfc9449)
-    public func bindingTokens(_ policy: DPoPPolicy) throws -> Authority {
-        switch kind {
-        case .openIDConnect, .authorizationServer: break
-        case .entra, .b2c, .externalID, .adfs, .oauth2:
-            guard policy == .off else {
-                throw AuthenticationError(.invalidArgument, "\(url) issues no tokens that are bound by DPoP.")
-            }
-        }
+    /// Returns the same authority with the policy of the configuration.
+    func binding(tokens policy: DPoPPolicy) -> Authority {
         var authority = self
         authority.dpop = policy
         return authority
+    }
+
+    /// - Throws: `.invalidArgument` for a policy that this kind of authority cannot follow.
+    package func check(_ policy: DPoPPolicy) throws {
+        switch kind {
+        case .openIDConnect, .authorizationServer: return
+        case .entra, .b2c, .externalID, .adfs, .oauth2:
+            guard policy != .off else { return }
+            throw AuthenticationError(.invalidArgument, "\(url) issues no tokens that are bound by DPoP.")
+        }
     }
 
     /// The people of Entra ID who may sign in.

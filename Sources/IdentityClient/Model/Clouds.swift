@@ -46,6 +46,7 @@ struct Clouds: Sendable {
     ///
     /// - Throws: `.invalidArgument` if the call names an authority of another kind, or of a cloud that is not used.
     func authority(_ named: Authority?, of account: Account?) throws -> Authority {
+        let named = named?.binding(tokens: authority.dpop)
         try named?.checkFits(authority, inAnyCloud: areSeveral)
         return inCloud(of: account, named ?? authority)
     }

@@ -94,6 +94,17 @@ public struct ClientConfiguration: Sendable {
     /// with another one, ``PublicClientApplication/init(_:)`` throws `.invalidArgument`.
     public var broker: BrokerUse = .off
 
+    /// Whether the server is asked for tokens that are bound to a key of the sign-in (DPoP), and are of no use without it.
+    /// ``DPoPPolicy/off`` unless set.
+    ///
+    /// The key is made at the sign-in, kept in the account's record, and removed with it. Every request to the server has a
+    /// proof of it. The accounts and tokens are kept apart from those of a program that asks for bearer tokens.
+    ///
+    /// Another policy is refused by ``PublicClientApplication/init(_:)`` (`.invalidArgument`) for a Microsoft authority, and
+    /// one of endpoints alone: see ``AuthenticationScheme/pop``.
+    /// - SeeAlso: [RFC 9449](https://www.rfc-editor.org/rfc/rfc9449)
+    public var dpop: DPoPPolicy = .off
+
     /// The client capabilities that the program supports, for example `cp1` for claims challenges (Microsoft's
     /// `xms_cc`).
     public var clientCapabilities: [String] = []

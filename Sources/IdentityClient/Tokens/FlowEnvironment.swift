@@ -30,7 +30,9 @@ final class FlowEnvironment: Sendable {
     /// Whether a silent call is measured, or finds its account's cloud first. A hit asks only this.
     let isMoreThanAHit: Bool
 
-    init(_ configuration: ClientConfiguration) {
+    init(_ settings: ClientConfiguration) {
+        var configuration = settings
+        configuration.authority = settings.authority.binding(tokens: settings.dpop)
         self.configuration = configuration
         isMeasured = configuration.telemetry != nil
         clouds = Clouds(

@@ -67,21 +67,6 @@ extension ProviderOptions {
     ///
     /// If the command line names a provider, the environment is ignored, and if the environment names one, the profile.
     func authority(_ environment: Environment) throws -> Authority? {
-        guard let authority = try unboundAuthority(environment) else { return nil }
-        guard let policy = try dpopPolicy(environment) else { return authority }
-        return try policy.given.checked { try authority.bindingTokens(policy.policy) }
-    }
-
-    /// The policy for bound tokens, if one is given.
-    func dpopPolicy(_ environment: Environment) throws -> (policy: DPoPPolicy, given: Given)? {
-        guard let given = try environment.given("dpop", dpop) else { return nil }
-        guard let policy = DPoPPolicy(rawValue: given.text) else {
-            throw given.error("'\(given.text.printable)' is no policy. Possible are: off, when-offered, required.")
-        }
-        return (policy, given)
-    }
-
-    private func unboundAuthority(_ environment: Environment) throws -> Authority? {
         let source = isOnCommandLine ? Environment([:]) : isIn(environment) ? environment.above(nil) : environment
         let issuer = try source.given("issuer", issuer)
         let authorization = try source.given("authorization-endpoint", authorizationEndpoint)
@@ -145,6 +130,18 @@ extension ProviderOptions {
             }
             return try algorithms.map { given in try given.checked { try make(given.words) } } ?? make(nil)
         }
+    }
+
+    /// Returns the policy for bound tokens.
+    ///
+    /// - Parameter authority: The provider that must be able to follow it, if it is known.
+    func dpopPolicy(_ environment: Environment, at authority: Authority? = nil) throws -> DPoPPolicy {
+        guard let given = try environment.given("dpop", dpop) else { return .off }
+        guard let policy = DPoPPolicy(rawValue: given.text) else {
+            throw given.error("'\(given.text.printable)' is no policy. Possible are: off, when-offered, required.")
+        }
+        if let authority { try given.checked { try authority.check(policy) } }
+        return policy
     }
 
     private static func microsoft(_ given: Given) throws -> Authority {

@@ -244,6 +244,7 @@ extension ProviderOptions {
                 logger: logger
             )
         )
+        configuration.dpop = try dpopPolicy(environment, at: configuration.authority)
         configuration.transport = try transport(environment)
         configuration.clientSecret = try clientSecret(environment)
         if try environment.isOn("registered", false) {

@@ -60,10 +60,8 @@ struct ResourceSearch {
         let variables = environment.above(nil)
         let issuer = try variables.given("issuer", provider.issuer) ?? known?.given("issuer")
         let assumesPKCE = try environment.isOn("assume-pkce", provider.assumePKCE)
-        var authority = try resource.authority(issuer: issuer?.text, assumesPKCE: assumesPKCE)
-        if let policy = try provider.dpopPolicy(environment)?.policy, authority.dpop == .off {
-            authority = try authority.bindingTokens(policy)
-        }
+        let authority = try resource.authority(issuer: issuer?.text, assumesPKCE: assumesPKCE)
+        let dpop = try resource.requiresDPoP ? .required : provider.dpopPolicy(environment)
         let client = try variables.given("client-id", provider.clientID)
         var scopes = try token.scopes(variables)
         // Those that an earlier sign-in had to ask for stay.
@@ -81,13 +79,13 @@ struct ResourceSearch {
                 redirectURI: software.redirectURIs[0],
                 ports: software.redirectPorts,
                 scopes: scopes,
-                dpop: authority.dpop,
+                dpop: dpop,
                 assumesPKCE: authority.assumesPKCE,
                 isRegistered: false
             )
         } else {
             let registration = try await register(at: authority, transport, replacing: refused)
-            profile = try registration.profile(for: resource, at: authority, scopes)
+            profile = try registration.profile(for: resource, at: authority, scopes, dpop)
         }
         return Found(
             address: given.text,
@@ -140,9 +138,12 @@ struct ResourceSearch {
 }
 
 extension ClientRegistration {
-    fileprivate func profile(for resource: ProtectedResource, at authority: Authority, _ scopes: Set<Scope>) throws
-        -> Profile
-    {
+    fileprivate func profile(
+        for resource: ProtectedResource,
+        at authority: Authority,
+        _ scopes: Set<Scope>,
+        _ dpop: DPoPPolicy
+    ) throws -> Profile {
         guard case .loopback(let host, let ports, let path) = redirectURI.kind else {
             throw UsageError("The registration's redirect URI is not on the loopback interface.")
         }
@@ -153,7 +154,7 @@ extension ClientRegistration {
             redirectURI: "http://\((host ?? .ipv4).rawValue)\(path)",
             ports: ports,
             scopes: scopes,
-            dpop: authority.dpop,
+            dpop: dpop,
             assumesPKCE: authority.assumesPKCE,
             isRegistered: true
         )
