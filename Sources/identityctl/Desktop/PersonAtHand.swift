@@ -28,7 +28,7 @@ struct PersonAtHand: Sendable {
         throw NoPersonToAsk(reason: reasons.joined(separator: "; "))
     }
 
-    /// - SeeAlso: ssh-askpass(1) and `SSH_ASKPASS_PROMPT` in ssh-agent's sources. Nothing that the program writes counts.
+    /// - SeeAlso: ssh-askpass(1) and `SSH_ASKPASS_PROMPT`; `ask_permission` in the sources of ssh-agent.
     private func askProgram(_ notice: Notice, _ limit: Duration) async throws -> String? {
         guard let program else { throw NoPersonToAsk(reason: "SSH_ASKPASS is not set") }
         guard !SystemCall.hasRaisedRights else {
@@ -44,7 +44,7 @@ struct PersonAtHand: Sendable {
         do {
             let found = try Program(words, in: CText(directories ?? "/usr/local/bin:/usr/bin:/bin"))
             return try await withDeadline(limit) {
-                try await found.run(variables, within: .seconds(3600)).status == 0 ? "allow" : nil
+                try await found.run(variables, within: .seconds(3600)).isYes ? "allow" : nil
             }
         } catch let failure as CommandFailure {
             throw NoPersonToAsk(reason: "SSH_ASKPASS: \(failure)")
@@ -62,5 +62,16 @@ struct PersonAtHand: Sendable {
                 return nil  // the end of the input
             }
         }
+    }
+}
+
+extension ProgramOutcome {
+    /// Whether the person said yes, as ssh-agent reads it: the program succeeded, and the line that it wrote is empty or `yes`.
+    ///
+    /// A program that does not know `SSH_ASKPASS_PROMPT` shows a field for a text. The person types *no* there, and the program
+    /// succeeds.
+    fileprivate var isYes: Bool {
+        let line = output.prefix { $0 != UInt8(ascii: "\n") && $0 != UInt8(ascii: "\r") }
+        return status == 0 && (line.isEmpty || String(decoding: line, as: UTF8.self).lowercased() == "yes")
     }
 }

@@ -51,12 +51,16 @@ import Testing
         .timeLimit(.minutes(1)),
         arguments: [
             ("exit 0", "allow"), ("exit 1", nil), ("kill -9 $$", nil), ("echo yes; exit 3", nil),
-            // What it gets, and output that is worth nothing.
+            // Programs that do not know the form "confirm" print what the person typed.
+            ("echo yes", "allow"), ("printf Yes", "allow"), ("printf 'yes\\r\\n'", "allow"), ("echo", "allow"),
+            ("echo no", nil), ("printf no", nil), ("echo y", nil), ("echo ' yes'", nil), ("echo 'yes or no'", nil),
+            ("printf '\\000'", nil), ("head -c 3000000 /dev/zero", nil), ("echo no; echo yes", nil),
+            // What the program gets, and standard error, which is no answer.
             (#"[ "$SSH_ASKPASS_PROMPT" = confirm ] && [ "$1" = "Title 'a'"$'\n'"Text." ] && [ $# = 1 ]"#, "allow"),
-            ("head -c 3000000 /dev/zero; printf 'no\\033[2J' >&2", "allow"),
+            ("printf 'no\\033[2J' >&2", "allow"),
         ] as [(String, String?)]
     )
-    func asksTheProgramForPassPhrases(script: String, answer: String?) async throws {
+    func takesFromTheProgramForPassPhrasesWhatSSHAgentTakes(script: String, answer: String?) async throws {
         let script = script.replacing("\"$'\\n'\"", with: "\n")
         #expect(try await ask(try program(script), typed: "yes") == answer)
     }
