@@ -138,9 +138,8 @@ struct DPoPTests {
         let another = try application(able, .whenOffered) { $0.cache = InMemoryTokenCache() }
         #expect(try await another.acquireToken(scopes: ["read"]).scheme == .dpop)
         #expect(try await application(able, .off).acquireToken(scopes: ["read"]).scheme == .bearer)
-        _ = try await expectError(.invalidArgument) {
-            try self.application(able, .required) { $0.authority = try .entra() }
-        }
+        let entra = try Authority.entra()
+        try await expectError(.invalidArgument) { try self.application(able, .required) { $0.authority = entra } }
     }
 
     @Test func finishesAPreparedSignInWithItsKey() async throws {

@@ -44,7 +44,7 @@ struct TokenCommand: ToolCommand {
         guard session.recording == nil, try scheme.chosen(environment) != .pop, try !file.isGiven,
             try environment.given("agent", nil) == nil
         else { return false }
-        guard signedRequest.request == nil, try provider.dpopPolicy(environment) == nil else { return false }
+        guard signedRequest.request == nil, try provider.dpopPolicy(environment) == .off else { return false }
         try signedRequest.checkIsUnused()
         let wanted = try WantedToken(token, account, silent, environment)
         guard let token = try await wanted.stored(try application(in: session)) else { return false }
@@ -57,7 +57,7 @@ struct TokenCommand: ToolCommand {
         if session.recording != nil, try session.environment.given("agent", nil) != nil {
             throw UsageError("--record: the agent exchanges nothing here. Unset IDENTITYCTL_AGENT.")
         }
-        let isBound = try provider.dpopPolicy(session.environment).map { $0.policy != .off } ?? false
+        let isBound = try provider.dpopPolicy(session.environment) != .off
         if try scheme.chosen(session.environment) == .pop || isBound && signedRequest.request != nil {
             return try await writeHeader(in: session)
         }
