@@ -58,8 +58,7 @@ struct AccountsCommand: ToolCommand {
             let account = try await application.chosenAccount(Given(text: newDefault, origin: "--default"))
             try await application.setCurrentAccount(account)
             session.console.line("\(account.label) is the default account.")
-            guard !provider.namesOne(session.environment), let profile = session.environment.profile,
-                session.setAccountOfProfile(ProfileAccount(of: account))
+            guard let profile = session.environment.profile, session.setAccountOfProfile(ProfileAccount(of: account))
             else { return }
             return session.console.line("The profile '\(profile.name)' uses it.")
         }

@@ -101,7 +101,9 @@ struct ImportCommand: ToolCommand {
             audience: audience
         )
         session.console.line("Signed in as \(result.account.shortLabel).")
-        if await session.isStored(result) { session.keepAccountOfProfile(result.account, provider) }
+        if await session.isStored(result) {
+            await session.keepAccountOfProfile(result.account, provider, application)
+        }
     }
 
     private func takeOver(_ from: Given, in session: Session) async throws {
@@ -113,7 +115,9 @@ struct ImportCommand: ToolCommand {
                     ? "Took over \(account.account.label)." : "\(account.account.label) is signed in already."
             )
         }
-        if accounts.count == 1 { session.keepAccountOfProfile(accounts[0].account, provider) }
+        if accounts.count == 1 {
+            await session.keepAccountOfProfile(accounts[0].account, provider, application)
+        }
         if accounts.isEmpty {
             session.console.line(
                 "\(from.text.printable) has no account of this client and provider. Sign in: identityctl login"
@@ -127,7 +131,9 @@ struct ImportCommand: ToolCommand {
         let application = try application(in: session)
         let result = try await application.acquireToken(byRefreshToken: file.contentAsToken(), scopes: scopes)
         session.console.line("Took over \(result.account.label).")
-        if await session.isStored(result) { session.keepAccountOfProfile(result.account, provider) }
+        if await session.isStored(result) {
+            await session.keepAccountOfProfile(result.account, provider, application)
+        }
     }
 
     private func application(in session: Session) throws -> PublicClientApplication {

@@ -209,7 +209,7 @@ struct LoginCommand: ToolCommand {
             switch try await need(given, parameters, application, session.console) {
             case .none(let result):
                 session.warn(ofClaimsMissingIn: result, wanting: parameters.scopes)
-                session.keepAccountOfProfile(result.account, provider)
+                await session.keepAccountOfProfile(result.account, provider, application)
                 try keep(resource, application, session)
                 return isQuiet ? () : try await end(with: result, session, isPersistent: isPersistent)
             case .signIn(let lock): turn = lock
@@ -237,7 +237,11 @@ struct LoginCommand: ToolCommand {
         if start { return try await startSignIn(parameters, wanted, application, session) }
         let result = try await result(by: method, parameters, given, application, session, watches: isIfNeeded)
         try keep(resource, application, session)
-        if isQuiet { return session.console.line("Signed in.") }
+        if isQuiet {
+            try await application.check(result.account, is: wanted)
+            if isPersistent { await session.keepAccountOfProfile(result.account, provider, application) }
+            return session.console.line("Signed in.")
+        }
         try await end(with: result, wanted, after: previous, session, application)
     }
 
@@ -281,7 +285,7 @@ struct LoginCommand: ToolCommand {
                 : "Signed in. The server does not say who that is; the account's id is \(result.account.label)"
         )
         if isPersistent {
-            session.keepAccountOfProfile(result.account, provider)
+            await session.keepAccountOfProfile(result.account, provider, application)
             if let previous, previous.id != result.account.id {
                 session.console.line(
                     "The default account is \(result.account.label) now. Before, it was \(previous.label). To change it, run: "

@@ -115,14 +115,22 @@ struct HelperCall {
         return try directory.profile(serving: address, for: person) { session.console.line("Warning: \($0)") }
     }
 
-    /// Returns what gives the token for an address by the sign-in for it; `nil` without one, or with an agent.
+    /// Returns what gives the token for an address by the sign-in for it: that of the profile that is named, if its resource is
+    /// there. Returns `nil` without one, or with an agent.
     func source(ofResource address: String, in session: Session) throws -> HelperSource? {
-        let variables = session.environment.above(nil)
-        guard try variables.given("agent", nil) == nil, let known = try KnownResources(variables).profile(for: address)
+        var variables = session.environment.above(nil)
+        guard try variables.given("agent", nil) == nil else { return nil }
+        // Variables that name another client belong to that one.
+        if token.provider.namesOne(variables) { variables = variables.withoutOptions }
+        let given = try variables.given("profile", token.provider.profile).flatMap { $0.text == ProfileName.none ? nil : $0 }
+        let named = try given.flatMap { _ in try token.provider.environment(above: variables).profile }
+        let chosen = try named?.reaches(address) == true ? named : nil
+        // A variable may name a profile for other addresses.
+        guard chosen != nil || given?.isOption != true,
+            let lines = try chosen ?? KnownResources(variables).profile(for: address)
         else { return nil }
         return HelperSource(
-            // Variables that name another client belong to that one.
-            environment: (token.provider.namesOne(variables) ? variables.withoutOptions : variables).above(known),
+            environment: variables.above(lines),
             username: nil,
             person: nil,
             command: token,

@@ -123,7 +123,7 @@ struct HelperSource: Sendable {
     private var advised: SharedOptions {
         let options = command.sharedOptions
         guard let profile = environment.profile else { return options }
-        guard !profile.isOfResource else {
+        guard profile.isNamed else {
             return options.replacing("--resource", with: profile.given("resource")?.text ?? "")
         }
         return options.replacing("--profile", with: profile.name.text)

@@ -20,7 +20,7 @@ extension MCPCommand {
         if try variables.given("agent", nil) != nil { return variables }
         if let given = try variables.given("profile", provider.profile), given.text != ProfileName.none {
             let environment = try provider.environment(above: variables)
-            guard try environment.profile.map(reaches) == true else {
+            guard try environment.profile?.reaches(url) == true else {
                 throw given.error(
                     "the profile does not serve \(url.printable). If it may have the token, add a line: serves = ADDRESS"
                 )
@@ -30,14 +30,6 @@ extension MCPCommand {
         if let known = try KnownResources(variables).profile(for: url) { return variables.above(known) }
         guard let address = ServedAddress(asked: url) else { return variables }
         return variables.above(try ProfileDirectory(variables).profile(serving: address) { _ in })
-    }
-
-    private func reaches(_ profile: Profile) throws -> Bool {
-        if let resource = profile.given("resource"), let address = WebAddress(url) {
-            return WebAddress(resource.text)?.isAbove(address) == true
-        }
-        guard let address = ServedAddress(asked: url) else { return false }
-        return try profile.depth(of: address) != nil
     }
 
     /// The same options for `call`.
@@ -55,11 +47,7 @@ extension MCPCommand {
     /// - Throws: `.noTokensFound` before the first sign-in; `UsageError`.
     func caller(demanding scopes: Set<Scope>, _ session: Session) async throws -> (CallCommand.Caller, Set<Scope>) {
         // Another process may have signed in since.
-        if session.environment.profile.map(\.isOfResource) != false, try session.environment.given("agent", nil) == nil,
-            let known = try KnownResources(session.environment).profile(for: url)
-        {
-            session.adopt(known)
-        }
+        session.use(try environment(above: session.environment.above(nil)).profile)
         let environment = session.environment
         if try environment.given("agent", nil) != nil {
             guard let served = ServedAddress(asked: url) else { throw UsageError("<url>: \(ServedAddress.form)") }
@@ -139,7 +127,7 @@ extension MCPCommand {
     func turns(_ environment: Environment) throws -> SignInTurn? {
         let directory = try ProfileDirectory(environment)
         let path =
-            if let profile = environment.profile, !profile.isOfResource {
+            if let profile = environment.profile, profile.isNamed {
                 directory.signInPath(of: profile)
             } else {
                 directory.signInPath(ofResource: url)
@@ -175,7 +163,7 @@ extension MCPCommand {
     }
 
     private func signInHere(_ scopes: Set<Scope>, _ session: Session) async throws {
-        guard session.environment.profile.map(\.isOfResource) == false else {
+        guard session.environment.profile?.isNamed == true else {
             return try await call.signIn(for: Given(text: url, origin: "<url>"), scopes, in: session)
         }
         var login = try LoginCommand.parse(["--if-needed"])

@@ -112,7 +112,7 @@ extension MCPCommand {
     /// The command with which a person signs in.
     func login(demanding scopes: Set<Scope>, _ environment: Environment) -> String {
         let options = options(demanding: scopes)
-        guard let profile = environment.profile, !profile.isOfResource else {
+        guard let profile = environment.profile, profile.isNamed else {
             return options.replacing("--resource", with: url).command("login")
         }
         return options.replacing("--profile", with: profile.name.text).command("login")

@@ -1,6 +1,7 @@
 // Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
 
 import IdentityClient
+import IdentityResources
 
 /// The name of a profile: a file's name without its ending.
 struct ProfileName: Hashable, Sendable, CustomStringConvertible {
@@ -56,8 +57,13 @@ struct Profile: Sendable {
     private(set) var name: ProfileName
     let path: String
     private(set) var lines: [Line]
+    /// The lines without those of a known resource.
+    private var ownLines: [Line]
     /// The account of the first sign-in, which counts where no line names one.
     private(set) var account: ProfileAccount?
+    /// Whether the account of a sign-in becomes the profile's. Not that of a resource without a profile, and not if another client,
+    /// provider or resource is named in place of the profile's.
+    private(set) var keepsAccount = true
     /// Whether lines of a known resource are among these: its `resource` is then to the byte what the tokens are for.
     private(set) var isOfResource = false
 
@@ -75,7 +81,7 @@ struct Profile: Sendable {
         for line in lines where !Self.lists.contains(line.name) && !seen.insert(line.name).inserted {
             throw Self.error("'\(line.name)' stands in an earlier line too. Remove one of them.", line.number, path)
         }
-        self.lines = lines
+        (self.lines, ownLines) = (lines, lines)
     }
 
     /// Returns a line's name and value, or `nil` for an empty line or a comment.
@@ -124,6 +130,9 @@ struct Profile: Sendable {
         return Given(text: text, origin: "\(path.printable):\(first.number)")
     }
 
+    /// Returns the text of a line of the profile's own, which is none of a known resource.
+    func own(_ name: String) -> String? { ownLines.first { $0.name == name }?.value }
+
     /// Returns the value of each line of an option.
     func each(_ name: String) -> [Given] { lines.filter { $0.name == name }.map(given) }
 
@@ -137,20 +146,22 @@ struct Profile: Sendable {
         (lines.map { "\($0.name)=\($0.value)" } + (account.map { ["account=\($0.id)"] } ?? [])).joined(separator: "\n")
     }
 
-    /// Returns the lines of a known resource, and below them those of this profile.
+    /// Returns the lines of a known resource, and below them the profile's own.
     func below(_ known: Profile) -> Profile {
         var profile = known
-        let names = Set(known.lines.map(\.name))
-        profile.lines += lines.filter { !names.contains($0.name) }
-        profile.name = name
-        profile.account = account
+        var names = Set(known.lines.map(\.name))
+        // The secret of another client.
+        if own("client-id") != known.given("client-id")?.text { names.insert("client-secret") }
+        profile.lines += ownLines.filter { !names.contains($0.name) }
+        (profile.name, profile.ownLines) = (name, ownLines)
+        (profile.account, profile.keepsAccount) = (account, keepsAccount)
         return profile
     }
 
     /// The lines of a known resource.
     init(ofResource bytes: [UInt8], path: String) throws {
         try self.init(.ofResource, path: path, parsing: bytes)
-        isOfResource = true
+        (isOfResource, ownLines, keepsAccount) = (true, [], false)
     }
 
     /// Returns the profile with the account of its first sign-in.
@@ -159,9 +170,29 @@ struct Profile: Sendable {
         profile.account = account
         return profile
     }
+
+    /// Returns the lines for a command that names another client, provider or resource: the profile's account is none of those.
+    func forAnother() -> Profile {
+        var profile = belonging(to: nil)
+        profile.keepsAccount = false
+        return profile
+    }
 }
 
 extension Profile {
+    /// Whether it is a profile with a name, and not what is known of a resource alone.
+    var isNamed: Bool { name != .ofResource }
+
+    /// Whether the profile's token is for an address: that of its resource, or one below, or else one that it serves.
+    ///
+    /// - Throws: As `servedAddresses()`.
+    func reaches(_ url: String) throws -> Bool {
+        if let resource = given("resource"), let address = WebAddress(url) {
+            return WebAddress(resource.text)?.isAbove(address) == true
+        }
+        return try ServedAddress(asked: url).flatMap { try depth(of: $0) } != nil
+    }
+
     /// Returns the addresses that the profile serves.
     ///
     /// - Throws: `UsageError` for a served address that gets no tokens.

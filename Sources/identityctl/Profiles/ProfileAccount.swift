@@ -40,9 +40,11 @@ struct ProfileAccount: Hashable, Sendable {
 }
 
 extension Profile {
-    /// The values that say which accounts there can be.
+    /// The own lines that say which accounts there can be: the client and the provider, or else the resource, whose client and
+    /// provider were found and may be found anew.
     fileprivate var clientAndProvider: [String] {
-        ["client-id", "authority", "issuer", "authorization-endpoint", "token-endpoint"].map { given($0)?.text ?? "" }
+        let lines = ["client-id", "authority", "issuer", "authorization-endpoint", "token-endpoint"].map { own($0) ?? "" }
+        return lines.dropFirst().allSatisfy(\.isEmpty) ? lines + [own("resource") ?? ""] : lines
     }
 }
 
@@ -76,9 +78,13 @@ extension ProfileDirectory {
 
 extension Session {
     /// Makes the account that signed in the profile's, if the profile has none yet, and says so if it has another.
-    func keepAccountOfProfile(_ account: Account, _ options: ProviderOptions) {
-        guard let profile = environment.profile, !options.namesOne(environment), !profile.namesAccount else { return }
-        if let own = profile.account, !own.isSignedOut {
+    func keepAccountOfProfile(
+        _ account: Account,
+        _ options: ProviderOptions,
+        _ application: PublicClientApplication
+    ) async {
+        guard let profile = environment.profile, profile.keepsAccount, !profile.namesAccount else { return }
+        if let own = profile.account, !own.isSignedOut, await !own.isGone(application) {
             guard own.id != account.id.rawValue else { return }
             let command = SharedOptions(options).ofProviderAndCache.adding("--default", account.id.rawValue)
             return console.line(
@@ -94,12 +100,10 @@ extension Session {
     /// - Returns: Whether there is a profile that takes one.
     @discardableResult
     func setAccountOfProfile(_ account: ProfileAccount) -> Bool {
-        // A resource without a profile has no name of its own, and may not take that of a profile.
-        guard let profile = environment.profile, profile.name != .ofResource, !profile.namesAccount else {
-            return false
-        }
+        guard let profile = environment.profile, profile.keepsAccount, !profile.namesAccount else { return false }
         do {
             try ProfileDirectory(environment).keep(account, of: profile)
+            use(profile.belonging(to: account))
             return true
         } catch {
             console.line(
@@ -115,5 +119,18 @@ extension Session {
         guard var account = environment.profile?.account, !account.isSignedOut, isConcerned(account) else { return }
         account.isSignedOut = true
         setAccountOfProfile(account)
+    }
+}
+
+extension ProfileAccount {
+    /// Whether there is no such account any more at a server that tells no person from another: the next sign-in there makes
+    /// another account, which is then the profile's.
+    fileprivate func isGone(_ application: PublicClientApplication) async -> Bool {
+        guard !application.configuration.authority.issuesIDTokens else { return false }
+        do {
+            return try await application.account(withID: Account.ID(rawValue: id)) == nil
+        } catch {
+            return false  // what cannot be read now may be there
+        }
     }
 }

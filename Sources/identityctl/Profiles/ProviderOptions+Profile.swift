@@ -12,17 +12,21 @@ extension ProviderOptions {
             return try environmentOfProfile(above: variables)
         }
         let hasProfile = try variables.given("profile", profile) != nil
-        let environment = hasProfile ? try environmentOfProfile(above: variables) : variables
-        guard let known = try KnownResources(variables).profile(for: given.text) else { return environment }
-        return environment.above(environment.profile?.below(known) ?? known)
+        var named = hasProfile ? try environmentOfProfile(above: variables).profile : nil
+        if let profile = named, profile.own("resource") != given.text {
+            named = profile.forAnother()
+        } else if named?.own("issuer") != nil {
+            return variables.above(named)
+        }
+        guard let known = try KnownResources(variables).profile(for: given.text) else { return variables.above(named) }
+        return variables.above(named?.below(known) ?? known)
     }
 
     private func environmentOfProfile(above variables: Environment) throws -> Environment {
         if let given = try variables.given("profile", profile) {
             guard given.text != ProfileName.none else { return variables }
             let profile = try ProfileDirectory(variables).profile(named: try ProfileName(given))
-            // The account of another client or provider is none of the profile's.
-            return variables.above(namesOne(variables) ? profile.belonging(to: nil) : profile)
+            return variables.above(namesOne(variables) ? profile.forAnother() : profile)
         }
         guard !namesOne(variables), let directory = try? ProfileDirectory(variables),
             let name = try directory.usualName()

@@ -41,9 +41,14 @@ final class Session: Sendable {
         return Logger(label: "identityctl") { _ in handler }
     }
 
-    /// Puts other lines below the variables from now on: those of a resource that was found.
-    func adopt(_ profile: Profile) {
+    /// Puts other lines below the variables from now on.
+    func use(_ profile: Profile?) {
         lines.withLock { $0 = $0.above(profile) }
+    }
+
+    /// Lays the lines of a resource that was found over those of the profile, from now on.
+    func adopt(_ found: Profile) {
+        use(environment.profile?.below(found) ?? found)
     }
 
     /// Whether a warning was not given yet, which a command that acquires several tokens gives once.
