@@ -37,6 +37,18 @@ extension EndToEnd {
             #expect(page.address?.contains("code=") == false, "the code stays in the address bar")
         }
 
+        /// A browser applies the rules of the question's page to its form, and to all redirects that follow.
+        @Test func thePersonAgreesToAQuestionFirst() async throws {
+            let (provider, directory) = (try Provider(.djangoOAuthToolkit), try TemporaryDirectory())
+            let person = try Person(.chromium, at: provider, end: "page", logsTo: directory)
+            var launcher = person.launcher
+            launcher.question = BrowserQuestion(title: "Sign in there?", sentences: ["A program asks."])
+            let program = try Program(at: provider, with: .chromium, directory: directory) { $0.browser = launcher }
+            _ = try await program.signIn()
+            #expect(try await person.lastPage().title == "Signed in")
+            #expect(try person.events("page").contains { $0.title == "Sign in there?" })
+        }
+
         @Test(arguments: [false, true])
         func theAnswerComesAsAFormPost(tls: Bool) async throws {
             let program = try Program(at: Provider(.glewlwyd, tls: tls), with: .chromium)

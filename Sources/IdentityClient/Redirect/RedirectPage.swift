@@ -1,6 +1,7 @@
 // Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
 
 import LoopbackHTTP
+import OAuthWire
 
 /// The page that the browser shows when it comes back from the provider.
 ///
@@ -156,9 +157,12 @@ struct RedirectPageTemplate: Sendable {
         "Referrer-Policy": "no-referrer",
         "X-Content-Type-Options": "nosniff",
         "X-Frame-Options": "DENY",
-        "Content-Security-Policy":
-            "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
+        "Content-Security-Policy": policy(forms: "'none'"),
     ]
+
+    private static func policy(forms: String) -> String {
+        "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action \(forms); frame-ancestors 'none'"
+    }
 
     func response(_ page: RedirectPage, status: Int) -> LoopbackResponse {
         LoopbackResponse(
@@ -206,20 +210,52 @@ struct RedirectPageTemplate: Sendable {
         )
     }
 
-    /// The page of a question. Its answers are links to the given paths.
-    func response(_ question: BrowserQuestion, agreeing: String, refusing: String) -> LoopbackResponse {
-        func text(_ text: String) -> String { Self.cut(text, at: 1000).escapedForHTML }
-        let html = document(
-            language: "en",
-            title: text(question.title),
+    /// The page of a question, with a form that sends the answer and `word` to the page's own address.
+    func response(_ question: BrowserQuestion, word: String) -> LoopbackResponse {
+        let details = question.details.map { detail in
+            "<dt>\(Self.plain(detail.label))</dt>\n<dd dir=\"auto\">\(Self.plain(WireText.clean(detail.text)))</dd>\n"
+        }
+        var response = response(
+            to: question,
             """
             <div class="symbol plain" aria-hidden="true">?</div>
-            <h1>\(text(question.title))</h1>
-            \(question.sentences.map { "<p>\(text($0))</p>" }.joined(separator: "\n"))
-            <p><a class="answer" href="\(refusing)">\(text(question.refusal))</a></p>
-            <p><a class="answer agreement" href="\(agreeing)">\(text(question.agreement))</a></p>
+            <h1>\(Self.plain(question.title))</h1>
+            \(question.sentences.map { "<p>\(Self.plain($0))</p>" }.joined(separator: "\n"))
+            \(details.isEmpty ? "" : "<dl>\n\(details.joined())</dl>")
+            <form method="post">
+            <input type="hidden" name="word" value="\(word)">
+            <p><button class="answer" name="answer" value="no">\(Self.plain(question.refusal))</button></p>
+            <p><button class="answer agreement" name="answer" value="yes">\(Self.plain(question.agreement))</button></p>
+            </form>
             """
         )
+        // Without a referrer, a browser names no origin for a form either.
+        response.headers["Referrer-Policy"] = "same-origin"
+        response.headers["Content-Security-Policy"] = Self.policy(forms: "'self'")
+        return response
+    }
+
+    /// The answer to the form of a question's page. Chromium applies the page's rule for forms to redirects as well, up to the
+    /// last of them; a page that goes on by itself is none.
+    func response(afterAgreementTo question: BrowserQuestion, leadingTo target: String) -> LoopbackResponse {
+        var response = response(
+            to: question,
+            """
+            <p><a class="answer agreement" href="\(target.escapedForHTML)">\(Self.plain(question.agreement))</a></p>
+            """
+        )
+        response.headers["Refresh"] = "0;url=\(target)"
+        return response
+    }
+
+    func redirect(to target: String) -> LoopbackResponse {
+        var response = LoopbackResponse(status: 302, headers: Self.headers, closesConnection: true)
+        response.headers["Location"] = target
+        return response
+    }
+
+    private func response(to question: BrowserQuestion, _ main: String) -> LoopbackResponse {
+        let html = document(language: "en", title: Self.plain(question.title), main)
         return LoopbackResponse(
             status: 200,
             headers: Self.headers,
@@ -227,6 +263,8 @@ struct RedirectPageTemplate: Sendable {
             closesConnection: true
         )
     }
+
+    private static func plain(_ text: String) -> String { cut(text, at: 1000).escapedForHTML }
 
     private func document(language: String, title: String, _ main: String) -> String {
         """
@@ -286,8 +324,11 @@ struct RedirectPageTemplate: Sendable {
         font: 600 1.75rem/3.5rem system-ui, sans-serif; color: var(--card); background: var(--faint); }
         .good { background: var(--good); }
         .bad { background: var(--bad); }
+        dl { margin: 1.25rem 0; text-align: start; }
+        dt { margin-top: .5rem; font-size: .85rem; color: var(--faint); }
+        dd { margin: 0; }
         .answer { display: inline-block; margin-top: .75rem; padding: .5rem 1rem; border-radius: .5rem; color: inherit; \
-        border: 1px solid var(--faint); }
+        border: 1px solid var(--faint); background: none; font: inherit; cursor: pointer; }
         .agreement { background: var(--good); color: var(--card); }
         """
 }

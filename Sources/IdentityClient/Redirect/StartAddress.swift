@@ -11,40 +11,55 @@ import SystemSupport
 /// ```swift
 /// launcher.question = BrowserQuestion(
 ///     title: "Sign in at id.example.com?",
-///     sentences: ["https://mcp.example.com/ asks for it."]
+///     sentences: ["Example Notes is about to call an address in your name."],
+///     details: [.init(label: "Address", text: "https://mcp.example.com/")]
 /// )
 /// ```
 public struct BrowserQuestion: Hashable, Sendable {
+    /// A fact that stands on lines of its own, apart from the program's words, for example an address or a server's name.
+    public struct Detail: Hashable, Sendable {
+        /// The program's word for it.
+        public var label: String
+
+        /// The fact. Control, direction-changing and invisible characters are left out.
+        public var text: String
+
+        /// Creates a detail.
+        public init(label: String, text: String) {
+            self.label = label
+            self.text = text
+        }
+    }
+
     /// The heading, which is also the tab's name. Plain text, as all others: escaped, and cut after 1,000 characters.
     public var title: String
 
     /// The paragraphs below it.
     public var sentences: [String]
 
-    /// The text of the link that goes on.
+    /// The facts below the paragraphs.
+    public var details: [Detail]
+
+    /// The text of the button that goes on.
     public var agreement = "Continue to sign in"
 
-    /// The text of the link that ends the sign-in.
+    /// The text of the button that ends the sign-in.
     public var refusal = "Do not sign in"
 
     /// Creates a question, with the answers in English.
-    public init(title: String, sentences: [String]) {
+    public init(title: String, sentences: [String], details: [Detail] = []) {
         self.title = title
         self.sentences = sentences
+        self.details = details
     }
 }
 
 /// An address on this computer that redirects the person's browser to another address, once.
 ///
 /// Other users can read a browser's command line. Instead of a request with its `state`, hints or an ID token they see this address, which answers only this user. A program that looks at the address before the browser does, as a launcher or a link checker, does not use it up: a browser says that a window navigates.
+///
+/// A question is answered by the form of its page. A program that only loads addresses, ahead of the person or to check them, answers nothing.
 final class StartAddress: Sendable {
-    /// The parts of the address: itself, and the two answers to a question.
-    private enum Step: String, CaseIterable {
-        case start = ""
-        case agreement = "/agree"
-        case refusal = "/refuse"
-    }
-
     /// On the loopback interface, with a path that cannot be guessed.
     let url: URL
     private let server: LoopbackServer
@@ -61,7 +76,7 @@ final class StartAddress: Sendable {
     ///   - sender: The accepted senders.
     /// - Throws: `LoopbackServerError`
     init(leadingTo target: String, asking question: BrowserQuestion? = nil, sender: RedirectSender = .current) throws {
-        let path = "/" + SecureRandom.token()
+        let (path, word) = ("/" + SecureRandom.token(), SecureRandom.token())
         let (visit, navigation) = (Promise<Void>(), Promise<Void>())
         let state = Mutex((port: UInt16(0), isTaken: false))
         let template = RedirectPageTemplate()
@@ -69,33 +84,33 @@ final class StartAddress: Sendable {
         server = try LoopbackServer.start(refuse: refusal) { request in
             let port = state.withLock { $0.port }
             guard RedirectRequest.isAddressed(request.headers, to: port) else { return refusal(400) }
-            guard let step = Step.allCases.first(where: { constantTimeEquals(request.target, path + $0.rawValue) }),
-                question != nil || step == .start
-            else { return refusal(404) }
-            guard request.method == "GET" else { return refusal(405) }
+            guard constantTimeEquals(request.target, path) else { return refusal(404) }
+            guard request.method == "GET" || question != nil && request.method == "POST" else { return refusal(405) }
             guard Self.isUserNavigation(request.headers), await sender.mayHaveSent(request) else { return refusal(403) }
-            switch (step, question) {
-            case (.start, let question?):
-                return template.response(
-                    question,
-                    agreeing: path + Step.agreement.rawValue,
-                    refusing: path + Step.refusal.rawValue
-                )
-            case (.refusal, _):
-                let refused = AuthenticationError(.userCancelled, "The sign-in was refused in the browser.")
-                var response = template.response(RedirectPage(outcome: .failed, message: refused.message), status: 200)
-                response.onDelivery = { _ in visit.finish(.failure(refused)) }
-                return response
-            case (.start, nil), (.agreement, _): break
+            if let question {
+                guard request.method == "POST" else { return template.response(question, word: word) }
+                switch Self.answer(in: request, word: word) {
+                case true?: break
+                case false?:
+                    let refused = AuthenticationError(.userCancelled, "The sign-in was refused in the browser.")
+                    var response = template.response(
+                        RedirectPage(outcome: .failed, message: refused.message),
+                        status: 200
+                    )
+                    response.onDelivery = { _ in visit.finish(.failure(refused)) }
+                    return response
+                case nil: return refusal(403)
+                }
             }
-            let isBrowser = request.headers["Sec-Fetch-Mode"] != nil
+            let isBrowser = question != nil || request.headers["Sec-Fetch-Mode"] != nil
             let isFree = state.withLock { state in
                 defer { state.isTaken = state.isTaken || isBrowser }
                 return !state.isTaken
             }
             guard isFree else { return refusal(410) }
-            var response = LoopbackResponse(status: 302, headers: RedirectPageTemplate.headers, closesConnection: true)
-            response.headers["Location"] = target
+            var response =
+                question.map { template.response(afterAgreementTo: $0, leadingTo: target) }
+                ?? template.redirect(to: target)
             response.onDelivery = { isDelivered in
                 if isDelivered { visit.finish(.success(())) }
                 guard isBrowser else { return }
@@ -122,6 +137,19 @@ final class StartAddress: Sendable {
             try await withDeadline(timeout) { [visit] in try await visit.value() }
             try await withDeadline(patience) { [navigation] in try await navigation.value() }
         } catch is DeadlineExceeded {}
+    }
+
+    /// Whether the person agreed; `nil` unless the form of the question's page was sent.
+    private static func answer(in request: LoopbackRequest, word: String) -> Bool? {
+        let headers = request.headers
+        let isFromPage =
+            headers.values(of: "Origin").allSatisfy { $0 == "http://\(headers["Host"] ?? "")" }
+            && headers.values(of: "Sec-Fetch-Site").allSatisfy { $0 == "same-origin" }
+        let items = try? FormURLEncoded.decode(String(decoding: request.body, as: UTF8.self), maximumItems: 2)
+        guard isFromPage, let items, items.map(\.0) == ["word", "answer"], constantTimeEquals(items[0].1, word) else {
+            return nil
+        }
+        return ["yes": true, "no": false][items[1].1]
     }
 
     /// Whether the person or a program of this user opened the address in a window, not a web page, and not ahead of the person.

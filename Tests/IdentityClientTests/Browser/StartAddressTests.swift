@@ -4,6 +4,7 @@ import FoundationEssentials
 import Glibc
 import IdentityTestSupport
 import LoopbackHTTP
+import OAuthWire
 import Testing
 
 @testable import IdentityClient
@@ -18,11 +19,15 @@ import Testing
         method: String = "GET",
         path: String? = nil,
         host: String? = nil,
+        form: String? = nil,
         _ fields: String = ""
     ) async throws -> String {
         let port = UInt16(try #require(start.url.port))
         let head = "\(method) \(path ?? start.url.path) HTTP/1.1\r\nHost: \(host ?? "127.0.0.1:\(port)")\r\n"
-        return try await exchange("\(head)\(fields)\r\n", port: port)
+        let length = form.map {
+            "Content-Type: application/x-www-form-urlencoded\r\nContent-Length: \($0.utf8.count)\r\n"
+        }
+        return try await exchange("\(head)\(fields)\(length ?? "")\r\n\(form ?? "")", port: port)
     }
 
     @Test func sendsTheBrowserOnOnce() async throws {
@@ -53,41 +58,99 @@ import Testing
         #expect(try await ask(start).hasPrefix("HTTP/1.1 410 "))
     }
 
-    private let question = BrowserQuestion(title: "Sign in at <b>?", sentences: ["A & B", "It's \u{202E}odd."])
+    private let question = BrowserQuestion(
+        title: "Sign in at <b>?",
+        sentences: ["A & B", "It's odd."],
+        details: [.init(label: "Its <name>", text: "A\u{202E}B\n\"C\" <\u{301}i>")]
+    )
+
+    /// The word in the form of the page.
+    private func word(_ start: StartAddress) async throws -> String {
+        let page = try await ask(start, navigation)
+        return String(try #require(page.firstMatch(of: /name="word" value="([^"]{40,})"/)).1)
+    }
+
+    /// The fields of a browser in which a person presses a button of the page.
+    private func fields(_ start: StartAddress) -> String {
+        let inside = navigation.replacing("none", with: "same-origin")
+        return "Origin: http://127.0.0.1:\(start.url.port ?? 0)\r\n\(inside)"
+    }
 
     @Test func asksBeforeItSendsTheBrowserOn() async throws {
         let start = try StartAddress(leadingTo: target, asking: question)
-        let path = start.url.path
         for _ in 0..<2 {
             let page = try await ask(start, navigation)
             #expect(page.hasPrefix("HTTP/1.1 200 ") && !page.contains("id.example"))
             #expect(page.contains("<h1>Sign in at &lt;b&gt;?</h1>") && page.contains("<p>A &amp; B</p>"))
-            #expect(page.contains(#"href="\#(path)/agree""#) && page.contains(#"href="\#(path)/refuse""#))
-            #expect(page.contains("frame-ancestors 'none'"))
+            #expect(page.contains("<dt>Its &lt;name&gt;</dt>\n<dd dir=\"auto\">AB &quot;C&quot; &lt;\u{301}i&gt;</dd>"))
+            #expect(page.contains("form-action 'self'; frame-ancestors 'none'"))
         }
-        let wait = Task { try await start.visited(within: .seconds(30)) }
-        let inside = navigation.replacing("none", with: "same-origin")
+        let wait = Task { try await start.visited(within: .seconds(30), patience: .seconds(3600)) }
+        let form = "word=\(try await word(start))&answer=yes"
+        let answer = try await ask(start, method: "POST", form: form, fields(start))
+        #expect(answer.hasPrefix("HTTP/1.1 200 ") && answer.contains("\r\nRefresh: 0;url=\(target)\r\n"))
         #expect(
-            try await ask(start, path: path + "/agree", "Sec-Fetch-Site: cross-site\r\n").hasPrefix("HTTP/1.1 403 ")
+            answer.contains("href=\"\(target.replacing("&", with: "&amp;"))\"") && answer.contains("form-action 'none'")
         )
-        let answer = try await ask(start, path: path + "/agree", inside)
-        #expect(answer.hasPrefix("HTTP/1.1 302 ") && answer.contains("\r\nLocation: \(target)\r\n"))
+        #expect(answer.contains("\r\nReferrer-Policy: no-referrer\r\n"))
         try await wait.value
-        #expect(try await ask(start, path: path + "/agree", inside).hasPrefix("HTTP/1.1 410 "))
+        #expect(try await ask(start, method: "POST", form: form, fields(start)).hasPrefix("HTTP/1.1 410 "))
+    }
+
+    /// An older browser or a text browser says nothing about itself.
+    @Test func takesTheFormOfABrowserWithoutItsFields() async throws {
+        let start = try StartAddress(leadingTo: target, asking: question)
+        let form = "word=\(try await word(start))&answer=yes"
+        #expect(try await ask(start, method: "POST", form: form).contains("\r\nRefresh: 0;url=\(target)\r\n"))
+        try await start.visited(within: .seconds(30), patience: .seconds(3600))
+    }
+
+    /// An add-on or a link scanner loads addresses; a page from elsewhere can send a form, but cannot read the word.
+    @Test func onlyTheFormOfThePageAnswers() async throws {
+        let start = try StartAddress(leadingTo: target, asking: question)
+        let word = try await word(start)
+        let (yes, own) = ("word=\(word)&answer=yes", fields(start))
+        let path = start.url.path
+        let others = [
+            (try await ask(start, path: "\(path)/agree", navigation), "404"),
+            (try await ask(start, path: "\(path)?\(yes)", navigation), "404"),
+            (try await ask(start, method: "POST", path: "\(path)?\(yes)", form: yes, own), "404"),
+            (try await ask(start, method: "PUT", form: yes, own), "405"),
+            (try await ask(start, method: "POST", form: "answer=yes", own), "403"),
+            (try await ask(start, method: "POST", form: "word=&answer=yes", own), "403"),
+            (try await ask(start, method: "POST", form: "word=\(word.dropLast())&answer=yes", own), "403"),
+            (try await ask(start, method: "POST", form: "word=\(SecureRandom.token())&answer=yes", own), "403"),
+            (try await ask(start, method: "POST", form: "word=\(word)", own), "403"),
+            (try await ask(start, method: "POST", form: "word=\(word)&answer=", own), "403"),
+            (try await ask(start, method: "POST", form: "word=\(word)&answer=yes&answer=no", own), "403"),
+            (try await ask(start, method: "POST", form: yes, "Origin: null\r\n"), "403"),
+            (try await ask(start, method: "POST", form: yes, "Origin: https://evil.example\r\n"), "403"),
+            (try await ask(start, method: "POST", form: yes, "Origin: http://127.0.0.1:1\r\n\(own)"), "403"),
+            (try await ask(start, method: "POST", form: yes, navigation), "403"),
+            (try await ask(start, method: "POST", form: yes, "Sec-Fetch-Site: cross-site\r\n"), "403"),
+            (try await ask(start, method: "POST", form: yes, "Sec-Fetch-Mode: cors\r\n"), "403"),
+            (try await ask(start, method: "POST", form: yes, "Sec-Fetch-Dest: iframe\r\n"), "403"),
+            (try await ask(start, method: "POST", form: yes, "Sec-Purpose: prefetch\r\n\(own)"), "403"),
+        ]
+        for (index, (answer, status)) in others.enumerated() {
+            #expect(answer.hasPrefix("HTTP/1.1 \(status) ") && !answer.contains("id.example"), "\(index)")
+        }
+        #expect(try await ask(start, method: "POST", form: yes, own).contains("\r\nRefresh: "))
     }
 
     @Test func endsWhereThePersonRefuses() async throws {
         let start = try StartAddress(leadingTo: target, asking: question)
-        let answer = try await ask(start, path: start.url.path + "/refuse", navigation)
+        let form = "word=\(try await word(start))&answer=no"
+        let answer = try await ask(start, method: "POST", form: form, fields(start))
         #expect(answer.hasPrefix("HTTP/1.1 200 ") && answer.contains("Not signed in"))
         _ = try await expectError(.userCancelled) { try await start.visited(within: .seconds(30)) }
     }
 
     @Test func hasNoAnswersWithoutAQuestion() async throws {
         let start = try StartAddress(leadingTo: target)
-        for answer in ["/agree", "/refuse"] {
-            #expect(try await ask(start, path: start.url.path + answer, navigation).hasPrefix("HTTP/1.1 404 "))
-        }
+        #expect(
+            try await ask(start, method: "POST", form: "word=&answer=yes", fields(start)).hasPrefix("HTTP/1.1 405 ")
+        )
     }
 
     @Test func answersNothingElse() async throws {

@@ -9,28 +9,22 @@ final class BrowserStandIn: Sendable {
 
     /// The script is read, not executed, because a program that was just written cannot always be started.
     private static let script = """
-        import http.client, os, re, sys, urllib.parse
-        note, address = sys.argv[1:]
-        parts = urllib.parse.urlsplit(address)
-        connection = http.client.HTTPConnection(parts.hostname, parts.port, timeout=20)
-        def get(path):
-            connection.request("GET", path, headers={"Sec-Fetch-Mode": "navigate", "Sec-Fetch-Dest": "document"})
-            answer = connection.getresponse()
-            return answer.headers["Location"], answer.read().decode()
+        import os, sys
+        support, note, address = sys.argv[1:]
+        sys.path.insert(0, support)
+        from person import behind_start
         def write(name, text):
             with open(name + ".part", "w") as file:
                 file.write(text)
             os.rename(name + ".part", name)
-        location, page = get(parts.path)
-        if not location:
-            write(note + ".question", page)
-            kind = "answer" if os.environ.get("PERSON_MODE") == "disagree" else "answer agreement"
-            location, page = get(re.search(f'class="{kind}" href="([^"]+)"', page).group(1))
-        if location:
+        location = behind_start(address, lambda page: write(note + ".question", page))
+        if location != address:
             write(note, location)
 
         """
 
+    private static let support = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
+        .appending(path: "../../Support/browser").standardized.path
     private let path = FileManager.default.temporaryDirectory
         .appendingPathComponent("identityctl-browser-\(UUID().uuidString)").path
 
@@ -42,7 +36,7 @@ final class BrowserStandIn: Sendable {
     var command: String {
         get throws {
             try Self.script.write(toFile: "\(path).py", atomically: true, encoding: .utf8)
-            return "/usr/bin/python3 \(path).py \(path)"
+            return "/usr/bin/python3 -B \(path).py \(Self.support) \(path)"
         }
     }
 

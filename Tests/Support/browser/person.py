@@ -53,7 +53,8 @@ class Person:
         def setting(name, default=None):
             return environment.get("PERSON_" + name) or provider.get(name) or default
 
-        self.url = url = behind_start(url)
+        # Where the page is the goal, the browser itself goes there from the start.
+        self.url = url = url if environment.get("PERSON_END") == "page" else behind_start(url)
         self.mode = setting("MODE", "approve")
         self.username = setting("USERNAME", "alice")
         self.password = "not-the-password" if self.mode == "badpass" else setting("PASSWORD", "correct-horse-7")
@@ -89,23 +90,32 @@ class Person:
             print(line, file=sys.stderr, flush=True)
 
 
-def behind_start(url):
+def behind_start(url, sees=lambda page: None):
     """Where an address of one use on this computer leads: it has a path and no query. Others are given back, and so is one of
-    which the person wants nothing."""
+    which the person wants nothing. Where the program asks first whether the person wants to sign in there, the person sees the
+    page, and presses a button of it as PERSON_MODE says."""
     parts = urllib.parse.urlsplit(url)
     if parts.scheme != "http" or parts.hostname not in LOOPBACK_HOSTS or parts.query or len(parts.path) < 40:
         return url
     connection = http.client.HTTPConnection(parts.hostname, parts.port, timeout=20)
-    try:
-        connection.request("GET", parts.path, headers=NAVIGATION)
+
+    def load(method, form=None, **more):
+        connection.request(method, parts.path, form, {**NAVIGATION, **more})
         answer = connection.getresponse()
-        if answer.status != 200:
-            return answer.headers["Location"] or url
-        # The program asks first whether the person wants to sign in there.
-        kind = "answer" if os.environ.get("PERSON_MODE") == "disagree" else "answer agreement"
-        link = re.search(f'class="{kind}" href="([^"]+)"', answer.read().decode())
-        connection.request("GET", link.group(1), headers={**NAVIGATION, "Sec-Fetch-Site": "same-origin"})
-        return connection.getresponse().headers["Location"] or url
+        return answer.headers, answer.read().decode()
+
+    try:
+        headers, page = load("GET")
+        word = re.search('name="word" value="([^"]+)"', page)
+        if not word:
+            return headers["Location"] or url
+        sees(page)
+        said = "no" if os.environ.get("PERSON_MODE") == "disagree" else "yes"
+        headers, _ = load(
+            "POST", urllib.parse.urlencode({"word": word.group(1), "answer": said}),
+            **{"Origin": f"http://{parts.netloc}", "Sec-Fetch-Site": "same-origin",
+               "Content-Type": "application/x-www-form-urlencoded"})
+        return (headers["Refresh"] or "").partition("url=")[2] or url
     finally:
         connection.close()
 
