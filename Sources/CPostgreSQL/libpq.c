@@ -57,17 +57,31 @@ bool cpostgresql_load(const char *library, const char **reason) {
     return is_ready;
 }
 
-bool cpostgresql_parameters(const char *string, void (*found)(void *data, const char *keyword, const char *value),
-                            void *data) {
-    // libpq's words about a malformed string repeat parts of it, which may be secret.
-    struct pq_option *options = string ? pq.parse(string, NULL) : pq.defaults();
-    if (!options) return false;
-    for (struct pq_option *option = options; option->keyword; option++) {
+int cpostgresql_version(void) { return pq.version(); }
+
+static void tell(struct pq_option *options, cpostgresql_found *found, void *data) {
+    for (struct pq_option *option = options; option && option->keyword; option++) {
         if (option->value) found(data, option->keyword, option->value);
     }
     pq.free_options(options);
-    return true;
 }
+
+bool cpostgresql_given(const char *string, cpostgresql_found *found, void *data, char **reason) {
+    struct pq_option *options = pq.parse(string, reason);
+    tell(options, found, data);
+    return options;
+}
+
+void cpostgresql_whole(const char *string, cpostgresql_found *found, void *data) {
+    // libpq reads variables and the service file for a connection alone. No server is asked: one of this kind does not exist.
+    static const char *const keywords[] = {"dbname", "target_session_attrs", NULL};
+    const char *const values[] = {string, "none", NULL};
+    void *connection = pq.start(keywords, values, 1);
+    if (connection) tell(pq.info(connection), found, data);
+    pq.finish(connection);
+}
+
+void cpostgresql_free_text(char *text) { pq.free(text); }
 
 // MARK: Connections
 
@@ -77,10 +91,13 @@ struct cpostgresql_connection {
     bool is_heard;
 };
 
-/// Counts warnings, and keeps libpq from printing notices. A server that ends says so with a warning of another class.
+/// Counts warnings, and keeps libpq from printing notices. A server that ends says so with a warning of another class, and one
+/// whose queue of notifications fills up has done the statement.
 static void receive_notice(void *data, const struct pg_result *notice) {
     const char *severity = pq.error_field(notice, PQ_FIELD_SEVERITY), *state = pq.error_field(notice, PQ_FIELD_SQLSTATE);
-    if (severity && strcmp(severity, "WARNING") == 0 && state && strncmp(state, "01", 2) == 0) {
+    const char *function = pq.error_field(notice, PQ_FIELD_FUNCTION);
+    if (severity && strcmp(severity, "WARNING") == 0 && state && strncmp(state, "01", 2) == 0 &&
+        !(function && strcmp(function, "asyncQueueFillWarning") == 0)) {
         ((cpostgresql_connection *)data)->warnings++;
     }
 }
@@ -124,6 +141,13 @@ const char *cpostgresql_user(cpostgresql_connection *connection) {
     const char *user = pq.user(connection->connection);
     return user ? user : "";
 }
+
+const char *cpostgresql_database(cpostgresql_connection *connection) {
+    const char *database = pq.database(connection->connection);
+    return database ? database : "";
+}
+
+int cpostgresql_process(cpostgresql_connection *connection) { return pq.process(connection->connection); }
 
 bool cpostgresql_is_mistrusted(cpostgresql_connection *connection) {
     // Its version is among what a server tells whoever it has let in.

@@ -29,6 +29,7 @@ enum {
     PQ_VERBOSITY_SQLSTATE = 3,
     PQ_FIELD_SEVERITY = 'V',
     PQ_FIELD_SQLSTATE = 'C',
+    PQ_FIELD_FUNCTION = 'R',
 };
 
 typedef void (*pq_receiver)(void *data, const struct pg_result *result);
@@ -36,8 +37,9 @@ typedef void (*pq_receiver)(void *data, const struct pg_result *result);
 // X(field, symbol, result, parameters)
 #define CPOSTGRESQL_FUNCTIONS(X) \
     X(parse, PQconninfoParse, struct pq_option *, (const char *, char **)) \
-    X(defaults, PQconndefaults, struct pq_option *, (void)) \
+    X(info, PQconninfo, struct pq_option *, (void *)) \
     X(free_options, PQconninfoFree, void, (struct pq_option *)) \
+    X(version, PQlibVersion, int, (void)) \
     X(start, PQconnectStartParams, void *, (const char *const *, const char *const *, int)) \
     X(poll, PQconnectPoll, int, (void *)) \
     X(finish, PQfinish, void, (void *)) \
@@ -46,6 +48,8 @@ typedef void (*pq_receiver)(void *data, const struct pg_result *result);
     X(message, PQerrorMessage, char *, (const void *)) \
     X(lacks_password, PQconnectionNeedsPassword, int, (const void *)) \
     X(user, PQuser, char *, (const void *)) \
+    X(database, PQdb, char *, (const void *)) \
+    X(process, PQbackendPID, int, (const void *)) \
     X(parameter, PQparameterStatus, const char *, (const void *, const char *)) \
     X(set_verbosity, PQsetErrorVerbosity, int, (void *, int)) \
     X(set_receiver, PQsetNoticeReceiver, pq_receiver, (void *, pq_receiver, void *)) \

@@ -143,7 +143,7 @@ extension ConnectionPool {
             }
         }
         state.withLock { $0.isDown = true }
-        throw problem ?? DatabaseProblem.parameters
+        throw problem ?? DatabaseProblem.parameters(nil)
     }
 
     private func parameters() throws -> DatabaseParameters {

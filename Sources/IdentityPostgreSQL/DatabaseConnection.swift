@@ -86,7 +86,9 @@ final class DatabaseConnection: Sendable {
         if last.count == 5, last.allSatisfy({ (0x30...0x39).contains($0) || (0x41...0x5a).contains($0) }),
             reason.contains(":  \(state)")
         {
-            return .refused(state)
+            guard state == "3D000" else { return .refused(state) }
+            let database = unsafe cpostgresql_database(pointer).map { unsafe String(cString: $0) } ?? ""
+            return .noDatabase(DatabaseParameters.printable(database.utf8.prefix(63)))
         }
         let cleaned = parameters.cleaned(reason)
         return unsafe cpostgresql_is_mistrusted(pointer) ? .mistrusted(cleaned) : .unreachable(cleaned)

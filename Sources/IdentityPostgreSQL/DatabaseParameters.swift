@@ -1,6 +1,7 @@
 // Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
 
 import CPostgreSQL
+import Glibc
 import SystemSupport
 
 /// The parameters of connections, as libpq reads them: a connection string, `PG*` variables, a service file.
@@ -15,24 +16,49 @@ struct DatabaseParameters: Sendable {
     private let secrets: [String]
 
     /// Loads libpq, and reads the names of servers.
-    /// - Throws: `DatabaseProblem.library`, `.parameters`.
+    /// - Throws: `DatabaseProblem.library`, `.parameters`, `.noAuthorities`.
     init(_ string: String) throws {
         var reason: UnsafePointer<CChar>?
         guard unsafe cpostgresql_load("libpq.so.5", &reason) else {
             throw DatabaseProblem.library(unsafe reason.map { unsafe String(cString: $0) } ?? "unknown reason")
         }
-        guard !string.utf8.contains(0), let given = Self.parameters(string) else { throw DatabaseProblem.parameters }
-        let others = Self.parameters(nil) ?? [:]
+        let given = try Self.given(string)
+        let whole = Self.whole(string)
         self.string = string
-        secrets = ["password", "sslpassword"].flatMap { [given[$0], others[$0]] }.compactMap(\.self)
-        // A service file that the string names may have other servers: they are libpq's own matter.
-        let namesHosts = given["host"] != nil || given["hostaddr"] != nil
-        let hosts = namesHosts || given["service"] != nil ? given : others
-        servers = Self.servers(
-            hosts: Self.list(hosts["host"]),
-            addresses: Self.list(hosts["hostaddr"]),
-            ports: Self.list(given["port"] ?? others["port"])
-        )
+        secrets = ["password", "sslpassword"].compactMap { whole[$0] }
+        let (hosts, addresses) = (Self.list(whole["host"]), Self.list(whole["hostaddr"]))
+        let servers = Self.servers(hosts: hosts, addresses: addresses, ports: Self.list(whole["port"]))
+        // libpq does not tell its default from a service file's "prefer", which counts as the default then.
+        let saysHow =
+            given["sslmode"] != nil || SystemCall.environment("PGSSLMODE") != nil || whole["sslmode"] != "prefer"
+        let areRemote = Self.areRemote(hosts: hosts, addresses: addresses)
+        let tls = try saysHow || !areRemote.contains(true) ? [] : Self.verifiedTLS(whole)
+        self.servers = servers.indices.map { index in
+            servers.count == 1 || areRemote[index] ? servers[index] + tls : servers[index]
+        }
+    }
+
+    /// Whether each server is reached over a network: by anything but a socket and a literal address of this computer.
+    static func areRemote(hosts: [String], addresses: [String]) -> [Bool] {
+        (0..<max(hosts.count, addresses.count)).map { index in
+            let address = index < addresses.count ? addresses[index] : ""
+            let place = address.isEmpty && index < hosts.count ? hosts[index] : address
+            var bytes = in_addr()
+            let isAddress = unsafe inet_pton(AF_INET, place, &bytes) == 1
+            let isHere = place == "::1" || isAddress && place.hasPrefix("127.")
+            return !place.isEmpty && !place.hasPrefix("/") && !place.hasPrefix("@") && !isHere
+        }
+    }
+
+    /// TLS with a server whose certificate has its name, from an authority that the program or the system knows.
+    private static func verifiedTLS(_ whole: [String: String]) throws -> Choice {
+        let mode: Choice = [("sslmode", "verify-full")]
+        let home = SystemCall.environment("HOME") ?? SystemCall.home(ofUser: SystemCall.effectiveUser) ?? ""
+        let isOfAPerson = unsafe access(home + "/.postgresql/root.crt", F_OK) == 0
+        if whole["sslrootcert"]?.isEmpty == false || isOfAPerson { return mode }
+        let version = cpostgresql_version()
+        guard version >= 160_000 else { throw DatabaseProblem.noAuthorities("\(version / 10_000)") }
+        return mode + [("sslrootcert", "system")]
     }
 
     private static func list(_ text: String?) -> [String] {
@@ -69,30 +95,52 @@ struct DatabaseParameters: Sendable {
         return own + [("dbname", string)] + server
     }
 
-    /// Returns a reason of libpq without the passwords that are known, in printable ASCII and at most 300 bytes.
+    /// Returns a reason of libpq in printable ASCII and at most 300 bytes. If it repeats a password, which libpq never does by
+    /// itself, nothing of it: a mask in a reason that a reader can guess shows what it hides.
     func cleaned(_ reason: String) -> String {
-        var text = reason
-        for secret in secrets where !secret.isEmpty {
-            text = text.split(separator: secret, omittingEmptySubsequences: false).joined(separator: "***")
+        let separators: (UInt8) -> Bool = { " \n\"'(),:".utf8.contains($0) }
+        let words = reason.utf8.split(whereSeparator: separators).map { Array($0) }
+        let repeats = secrets.contains { secret in
+            // The letters of a short password are in many words.
+            secret.utf8.count < 8 ? words.contains(Array(secret.utf8)) : reason.contains(secret)
         }
-        let words = text.utf8.prefix(300).split { !(0x21...0x7e).contains($0) }
-        return words.map { String(decoding: $0, as: UTF8.self) }.joined(separator: " ")
+        return repeats ? "libpq's own words are left out" : Self.printable(reason.utf8.prefix(300))
     }
 
-    /// Returns what a string has, or the environment if it is `nil`; `nil` if the string is malformed.
-    private static func parameters(_ string: String?) -> [String: String]? {
-        var found: [String: String] = [:]
-        let isRead = unsafe withUnsafeMutablePointer(to: &found) { found in
-            unsafe cpostgresql_parameters(
-                string,
-                { data, keyword, value in
-                    guard let data = unsafe data, let keyword = unsafe keyword, let value = unsafe value else { return }
-                    let found = unsafe data.assumingMemoryBound(to: [String: String].self)
-                    unsafe found.pointee[String(cString: keyword)] = String(cString: value)
-                },
-                found
-            )
-        }
-        return isRead ? found : nil
+    static func printable(_ text: some Sequence<UInt8>) -> String {
+        Array(text).split { !(0x21...0x7e).contains($0) }.map { String(decoding: $0, as: UTF8.self) }
+            .joined(separator: " ")
     }
+
+    /// Returns what the string itself has.
+    private static func given(_ string: String) throws -> [String: String] {
+        var found: [String: String] = [:]
+        var words: UnsafeMutablePointer<CChar>?
+        let isRead = unsafe withUnsafeMutablePointer(to: &found) { found in
+            unsafe !string.utf8.contains(0) && cpostgresql_given(string, note, found, &words)
+        }
+        defer { unsafe cpostgresql_free_text(words) }
+        guard !isRead else { return found }
+        // A password with a space or a quotation mark may be what libpq stumbles over.
+        let isSecret = string.utf8.contains(UInt8(ascii: "@")) || string.contains("pass")
+        let parts = unsafe words.map { unsafe String(cString: $0).split(separator: "\"") } ?? []
+        let key = parts.dropFirst().first { $0.utf8.allSatisfy { (0x61...0x7a).contains($0) || $0 == 0x5f } }
+        throw DatabaseProblem.parameters(isSecret ? nil : key.map(String.init))
+    }
+
+    /// Returns what a connection would have, by the string, the variables and the service file.
+    private static func whole(_ string: String) -> [String: String] {
+        var found: [String: String] = [:]
+        unsafe withUnsafeMutablePointer(to: &found) { unsafe cpostgresql_whole(string, note, $0) }
+        return found
+    }
+
+    private static let note:
+        @convention(c) (
+            UnsafeMutableRawPointer?, UnsafePointer<CChar>?, UnsafePointer<CChar>?
+        ) -> Void = { data, keyword, value in
+            guard let data = unsafe data, let keyword = unsafe keyword, let value = unsafe value else { return }
+            let found = unsafe data.assumingMemoryBound(to: [String: String].self)
+            unsafe found.pointee[String(cString: keyword)] = String(cString: value)
+        }
 }

@@ -6,8 +6,10 @@ import IdentityClient
 enum DatabaseProblem: Error, Equatable {
     /// libpq cannot be loaded, for the loader's reason.
     case library(String)
-    /// The connection string is malformed.
-    case parameters
+    /// The connection string is malformed, at this parameter if that can be told.
+    case parameters(String?)
+    /// This version of libpq knows no certificate authorities, and none is named.
+    case noAuthorities(String)
     /// There is no connection; libpq's reason, without secrets.
     case unreachable(String)
     /// The server is there, and is not the one that the connection string asks for: its certificate, no TLS, or no
@@ -15,12 +17,18 @@ enum DatabaseProblem: Error, Equatable {
     case mistrusted(String)
     /// The server refused the connection, with this SQLSTATE.
     case refused(String)
+    /// The server has no database of this name.
+    case noDatabase(String)
+    /// A pooler gives each transaction another session.
+    case swapped
     /// The server refused the statement of this role, with this SQLSTATE.
     case failed(String, role: String)
     /// The connection was lost. The statement may have been done.
     case lost
     /// The time was up. The statement may have been done.
     case time
+    /// The server changed no row, and gave no error: row security or a trigger keeps the role from it.
+    case ignored
     /// The server only reads: it is a standby, or was told so.
     case readOnly
     /// The server did the statement with a warning: a synchronous standby may not have it.
@@ -54,10 +62,22 @@ enum DatabaseProblem: Error, Equatable {
         switch self {
         case .library(let reason):
             (.cache, "PostgreSQL's client library (libpq.so.5) cannot be used: \(reason). Install the package libpq5.")
-        case .parameters:
+        case .parameters(let key):
             (
                 .cache,
-                "The connection string for PostgreSQL is malformed. Its form is that of libpq: 'host=db dbname=tokens'."
+                "The connection string for PostgreSQL is malformed\(key.map { " at \"\($0)\"" } ?? ""). Its form is that of libpq: "
+                    + "'host=db dbname=tokens'."
+            )
+        case .noAuthorities(let version):
+            (
+                .cache,
+                """
+                The tokens go to PostgreSQL over TLS with a verified server (sslmode=verify-full), and libpq \(version) knows no \
+                certificate authorities by itself. Add one of these lines to the connection string:
+                sslrootcert=/etc/ssl/certs/ca-certificates.crt (a public certificate; libpq 16 finds the system's itself)
+                sslrootcert=FILE (the certificate of your own authority)
+                sslmode=disable (only in a network that others cannot listen to: tokens and password pass in clear text)
+                """
             )
         case .unreachable(let reason):
             (.cacheBusy, "There is no connection to PostgreSQL: \(reason). The tokens are still there; try again.")
@@ -65,8 +85,8 @@ enum DatabaseProblem: Error, Equatable {
             (
                 .cache,
                 "The server is not the PostgreSQL that was asked for: \(reason). Check host and port of the connection "
-                    + "string; for TLS also sslmode, sslrootcert, sslcert and sslkey, the name in the server's certificate, "
-                    + "and that ssl is on there."
+                    + "string; for TLS also sslmode (verify-full unless it says otherwise, but for sockets and 127.0.0.1), "
+                    + "sslrootcert, sslcert and sslkey, the name in the server's certificate, and that ssl is on there."
             )
         case .refused(let state): Self.refusal(state)
         case .failed(let state, let role): Self.failure(state, role, table)
@@ -76,6 +96,20 @@ enum DatabaseProblem: Error, Equatable {
                 "The connection to PostgreSQL was lost. If this was a write, the server may have done it. Try again."
             )
         case .time:
+        case .noDatabase(let name):
+            (.cache, "PostgreSQL has no database named \"\(name)\" (3D000). Create it with createdb, or name another.")
+        case .swapped:
+            (
+                .cache,
+                "A pooler before PostgreSQL gives each transaction another session, in which changes cannot be heard. In "
+                    + "PgBouncer, set pool_mode = session for this database or role; or name PostgreSQL's own host and port."
+            )
+        case .ignored:
+            (
+                .cachePermissions,
+                "PostgreSQL keeps this role from changing rows of \(table.quoted), and says nothing: row security lacks a policy "
+                    + "for INSERT or UPDATE, or a trigger drops the change. Add the policy, or remove the trigger."
+            )
             (
                 .cacheBusy,
                 "PostgreSQL did not answer in time. If this was a write, the server may still do it. Try again."
@@ -107,8 +141,6 @@ enum DatabaseProblem: Error, Equatable {
                     + "string, PGUSER, PGPASSWORD and ~/.pgpass, and the server's pg_hba.conf: it may demand TLS "
                     + "(sslmode) or a certificate of this role (sslcert, sslkey)."
             )
-        case "3D000":
-            (.cache, "PostgreSQL has no database of this name (3D000). Create it with createdb, or name another.")
         case "42501":
             (
                 .cachePermissions,

@@ -6,14 +6,16 @@ import OAuthWire
 /// A token cache in a table of PostgreSQL, for programs on several hosts that share sign-ins.
 ///
 /// ```swift
-/// let cache = PostgreSQLTokenCache("host=db1,db2 dbname=tokens sslmode=verify-full")
+/// let cache = PostgreSQLTokenCache("host=db1,db2 dbname=tokens sslrootcert=/etc/ssl/certs/db.pem")
 /// print(PostgreSQLTokenCache.Table.standard.definition)  // create the table once
 /// ```
 ///
 /// The database reads the tokens, as do its administrators and its backups: put an `EncryptedTokenCache` around this
 /// cache if they must not. libpq (`libpq.so.5`) is loaded when the cache is first used. It opens the connections as its
-/// connection string, the `PG*` variables, `~/.pgpass` and a service file say, TLS included. `target_session_attrs` is
-/// `read-write` unless the string says otherwise, and a server that only reads is refused.
+/// connection string, the `PG*` variables, `~/.pgpass` and a service file say. If none of them has an `sslmode`, it is
+/// `verify-full` for each server but sockets and literal loopback addresses; libpq before version 16 then needs an
+/// `sslrootcert`. `target_session_attrs` is `read-write` unless the string says otherwise, and a server that only reads is
+/// refused, as is a pooler that gives each transaction another session.
 ///
 /// A record that is read again after a second is kept in memory, and the database tells of its changes (`LISTEN` and
 /// `NOTIFY`): a lookup then takes no network. A change by another host is seen within milliseconds, at the latest after
@@ -39,7 +41,8 @@ public final class PostgreSQLTokenCache: TokenCache {
     /// Creates a cache. It connects when it is first used.
     ///
     /// - Parameters:
-    ///   - connection: libpq's connection string, for example `host=db dbname=tokens` or a `postgresql:` address.
+    ///   - connection: libpq's connection string, for example `host=db dbname=tokens sslrootcert=ca.pem` or a
+    ///     `postgresql:` address.
     ///     Empty, the default, means that variables and files of libpq say everything. Keep a password in `~/.pgpass`
     ///     instead.
     ///   - table: The table of the records, which exists already.
@@ -67,8 +70,8 @@ public final class PostgreSQLTokenCache: TokenCache {
     /// to the database.
     ///
     /// - Throws: `.cacheBusy` if the database cannot be reached or does not answer in time, `.cachePermissions` if it
-    ///   refuses the role, `.cache` for a missing library, database or table; the message has the statement that mends
-    ///   it. `CancellationError`.
+    ///   refuses the role, `.cache` for a missing library, database or table, a server that is not trusted, or a pooler
+    ///   that swaps sessions; the message says how to mend it. `CancellationError`.
     public func record(for key: CacheKey) async throws -> CacheRecord? {
         let knowledge = memory.knowledge(of: key)
         if case .current(let record) = knowledge { return record }

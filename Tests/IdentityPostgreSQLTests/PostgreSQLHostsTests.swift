@@ -78,7 +78,7 @@ struct PostgreSQLHostsTests {
             network = try TestNetwork(PostgreSQLHostsTests.hosts + ["db", "standby"])
             server = try TestServer(own: true, at: network.place("db"))
             standby = isReplicated ? try TestServer(standbyOf: server, at: network.place("standby")) : nil
-            var connection = server.connection
+            var connection = server.connection + " sslmode=disable"
             // The standby is named first, and must not be taken while it only repeats what the server does.
             if let standby { connection += " host=\(standby.address),\(server.address)" }
             setup = try await SharedCacheSetup(

@@ -16,10 +16,18 @@ typedef struct pg_result cpostgresql_result;
 /// Loads libpq, once. If it cannot be used, `reason` becomes why, valid until this thread loads again.
 bool cpostgresql_load(const char *library, const char **reason);
 
-/// Calls `found` with each parameter that a connection string has, or the environment if it is NULL.
-/// Returns false if the string is malformed.
-bool cpostgresql_parameters(const char *string, void (*found)(void *data, const char *keyword, const char *value),
-                            void *data);
+/// Returns libpq's version: 160004 for 16.4.
+int cpostgresql_version(void);
+
+typedef void cpostgresql_found(void *data, const char *keyword, const char *value);
+
+/// Calls `found` with each parameter that a connection string has. Returns false if the string is malformed; then `reason`
+/// becomes libpq's words, which may repeat secrets, or NULL. The caller frees them with cpostgresql_free_text.
+bool cpostgresql_given(const char *string, cpostgresql_found *found, void *data, char **reason);
+/// The same for the parameters that a connection would have by the string, the variables and the service file. There are none
+/// if libpq cannot read these.
+void cpostgresql_whole(const char *string, cpostgresql_found *found, void *data);
+void cpostgresql_free_text(char *text);
 
 /// What a connection that is being opened waits for.
 typedef enum {
@@ -43,12 +51,16 @@ int cpostgresql_socket(cpostgresql_connection *connection);
 /// Returns what libpq says about the last failure. Of a server's error it has the SQLSTATE alone.
 const char *cpostgresql_message(cpostgresql_connection *connection);
 const char *cpostgresql_user(cpostgresql_connection *connection);
+const char *cpostgresql_database(cpostgresql_connection *connection);
+/// Returns the number of the server's process that was told when the connection was made.
+int cpostgresql_process(cpostgresql_connection *connection);
 /// Whether the last cpostgresql_poll failed over what the server said before it let the program in: its certificate, that it
 /// has no TLS, or another protocol.
 bool cpostgresql_is_mistrusted(cpostgresql_connection *connection);
 /// Whether the server asked for a password, and there was none.
 bool cpostgresql_lacks_password(cpostgresql_connection *connection);
-/// Returns the number of warnings (of the SQLSTATE class 01) that the server has sent on this connection.
+/// Returns the number of warnings (of the SQLSTATE class 01, but for a full queue of notifications) that the server has sent on
+/// this connection.
 unsigned cpostgresql_warnings(cpostgresql_connection *connection);
 
 /// Sends a statement with parameters, all of them binary; a NULL among `values` is an SQL null. Returns false if it was not
