@@ -21,28 +21,27 @@ final class DatabaseConnection: Sendable {
     /// The address of libpq's connection.
     private let address: UInt
 
-    /// Connects to one server, which must be one that writes.
+    /// Connects to one server, which must be one that writes and give this connection a session of its own.
     ///
     /// - Parameter limit: The longest time that the server itself spends on a statement.
     /// - Throws: `DatabaseProblem`.
-    init(
+    convenience init(
         _ parameters: DatabaseParameters,
         _ server: DatabaseParameters.Choice,
         statementLimit limit: Duration,
         until deadline: SuspendingClock.Instant
     ) throws {
-        let all = parameters.all(of: server)
-        let started = unsafe CText.withPointers(all.map { CText($0.keyword) }) { keywords in
-            unsafe CText.withPointers(all.map { CText($0.value) }) { unsafe cpostgresql_start(keywords, $0) }
+        try self.init(to: server, parameters, until: deadline)
+        let session = try session(until: deadline)
+        let told = unsafe cpostgresql_process(pointer)
+        // A pooler tells another number than the server's.
+        if session != (0..<4).map({ UInt8(truncatingIfNeeded: told >> (24 - 8 * $0)) }) {
+            try prove(session, beside: Self(to: server, parameters, until: deadline), until: deadline)
         }
-        guard let started = unsafe started else { throw DatabaseProblem.unreachable("no memory") }
-        address = UInt(bitPattern: started)
-        try open(parameters, until: deadline)
         let milliseconds = max(1, limit / .milliseconds(1))
         let rows = try query(
             """
-            SELECT pg_catalog.pg_is_in_recovery(),
-                pg_catalog.set_config('statement_timeout', $1, false),
+            SELECT pg_catalog.set_config('statement_timeout', $1, false),
                 pg_catalog.set_config('idle_in_transaction_session_timeout', $1, false),
                 pg_catalog.set_config('search_path', 'pg_catalog', false),
                 CASE WHEN pg_catalog.current_setting('synchronous_commit') IN ('off', 'local')
@@ -52,8 +51,51 @@ final class DatabaseConnection: Sendable {
             limit: 4096,
             until: deadline
         )
-        guard rows.count == 1, rows[0].count == 5, let isStandby = rows[0][0] else { throw DatabaseProblem.nonsense }
+        guard rows.count == 1, rows[0].count == 4 else { throw DatabaseProblem.nonsense }
+    }
+
+    /// Connects, and changes nothing in the session.
+    private init(
+        to server: DatabaseParameters.Choice,
+        _ parameters: DatabaseParameters,
+        until deadline: SuspendingClock.Instant
+    ) throws {
+        let all = parameters.all(of: server)
+        let started = unsafe CText.withPointers(all.map { CText($0.keyword) }) { keywords in
+            unsafe CText.withPointers(all.map { CText($0.value) }) { unsafe cpostgresql_start(keywords, $0) }
+        }
+        guard let started = unsafe started else { throw DatabaseProblem.unreachable("no memory") }
+        address = UInt(bitPattern: started)
+        try open(parameters, until: deadline)
+    }
+
+    /// Returns the number of the server's process that answers, four bytes.
+    private func session(until deadline: SuspendingClock.Instant) throws -> [UInt8] {
+        let statement = "SELECT pg_catalog.pg_is_in_recovery(), pg_catalog.pg_backend_pid()"
+        let rows = try query(statement, limit: 4096, until: deadline)
+        guard rows.count == 1, rows[0].count == 2, let isStandby = rows[0][0], let process = rows[0][1] else {
+            throw DatabaseProblem.nonsense
+        }
         if isStandby != [0] { throw DatabaseProblem.readOnly }
+        return process
+    }
+
+    /// Proves that a pooler keeps a session for each connection. One that does not gives what is set here to other programs, and
+    /// tells of no change.
+    ///
+    /// Between transactions such a pooler gives a session that was used last to the next connection that asks, or all of them in
+    /// turn to this connection.
+    private func prove(
+        _ session: [UInt8],
+        beside other: DatabaseConnection,
+        until deadline: SuspendingClock.Instant
+    ) throws {
+        let second = try self.session(until: deadline)
+        try other.execute("BEGIN", until: deadline)
+        let others = try other.session(until: deadline)
+        let third = try self.session(until: deadline)
+        try other.execute("ROLLBACK", until: deadline)
+        guard second == session, third == session, others != session else { throw DatabaseProblem.swapped }
     }
 
     deinit {

@@ -67,8 +67,9 @@ private final class HostileServer: Sendable {
                 + ["server_version\0" + "15.0\0", "in_hot_standby\0off\0", "default_transaction_read_only\0off\0"]
                 .flatMap { Self.message("S", Array($0.utf8)) } + Self.ready
             guard says(welcome), hears() else { return }
-            // The connection's own question is answered as it should be.
-            guard says(Self.rows([[[0], [], [], [], nil]])), hears() else { return }
+            // The connection's own questions are answered as they should be.
+            guard says(Self.rows([[[0], [0, 0, 0, 0]]])), hears() else { return }
+            guard says(Self.rows([[[], [], [], nil]])), hears() else { return }
             switch answer {
             case .noRows: _ = says(Self.message("1", []) + Self.message("2", []) + Self.ready)
             case .tooManyColumns: _ = says(Self.rows([[[1], [2], [3], [4]]]))

@@ -91,6 +91,11 @@ final class TestServer: Sendable {
         }
     }
 
+    /// Starts PgBouncer before the server, in a mode and with a line of settings, and returns its port.
+    func pooler(_ mode: String, _ settings: String) throws -> String {
+        try Self.run(["pooler", directory, mode, settings]).trimmingCharacters(in: .whitespacesAndNewlines)
+    }
+
     func restart() throws { try Self.run(["restart", directory]) }
     func stop() throws { try Self.run(["stop", directory]) }
     func promote() throws { try Self.run(["promote", directory]) }
