@@ -231,13 +231,9 @@ extension DatabaseConnection {
     }
 
     private func problem(of result: OpaquePointer) -> DatabaseProblem {
-        // Without a state it is libpq's own. A server that ends may have done the statement just before, and one that
-        // ends a transaction nothing of it.
-        guard isGood, let state = unsafe cpostgresql_sqlstate(result) else { return .lost }
-        let (text, role) = unsafe (
-            String(cString: state), cpostgresql_user(pointer).map { unsafe String(cString: $0) } ?? ""
-        )
-        return text.utf8.starts(with: "57P".utf8) || text == "25P03" ? .lost : .failed(text, role: role)
+        guard isGood, let state = unsafe cpostgresql_sqlstate(result) else { return .lost }  // libpq's own words
+        let role = unsafe cpostgresql_user(pointer).map { unsafe String(cString: $0) } ?? ""
+        return unsafe DatabaseProblem(state: String(cString: state), role: role)
     }
 
     private static func rows(of result: OpaquePointer) -> [Row] {

@@ -38,6 +38,13 @@ enum DatabaseProblem: Error, Equatable {
     /// The answer is longer than the statement's answers can be.
     case tooLarge
 
+    /// Reads an error of the server. A server that ends may have done the statement just before, as may one that says that
+    /// the outcome is not known (08007, 40003); one that ends a transaction has done nothing of it.
+    init(state: String, role: String) {
+        let isLoss = state.hasPrefix("57P") || state.hasPrefix("08") || ["25P03", "40003"].contains(state)
+        self = isLoss ? .lost : .failed(state, role: role)
+    }
+
     /// Whether another attempt, on another connection, may succeed soon.
     var isPassing: Bool {
         switch self {
@@ -89,13 +96,6 @@ enum DatabaseProblem: Error, Equatable {
                     + "sslrootcert, sslcert and sslkey, the name in the server's certificate, and that ssl is on there."
             )
         case .refused(let state): Self.refusal(state)
-        case .failed(let state, let role): Self.failure(state, role, table)
-        case .lost:
-            (
-                .cacheBusy,
-                "The connection to PostgreSQL was lost. If this was a write, the server may have done it. Try again."
-            )
-        case .time:
         case .noDatabase(let name):
             (.cache, "PostgreSQL has no database named \"\(name)\" (3D000). Create it with createdb, or name another.")
         case .swapped:
@@ -110,6 +110,13 @@ enum DatabaseProblem: Error, Equatable {
                 "PostgreSQL keeps this role from changing rows of \(table.quoted), and says nothing: row security lacks a policy "
                     + "for INSERT or UPDATE, or a trigger drops the change. Add the policy, or remove the trigger."
             )
+        case .failed(let state, let role): Self.failure(state, role, table)
+        case .lost:
+            (
+                .cacheBusy,
+                "The connection to PostgreSQL was lost. If this was a write, the server may have done it. Try again."
+            )
+        case .time:
             (
                 .cacheBusy,
                 "PostgreSQL did not answer in time. If this was a write, the server may still do it. Try again."

@@ -101,13 +101,20 @@ extension PostgreSQLTokenCache.Table {
         telling("DELETE FROM \(quoted) WHERE \(Self.place) AND content = $6")
     }
 
-    /// Writes a record, for a transaction that is rolled back, if the role may do all that the cache does.
+    /// Writes a record, for a transaction that is rolled back, if the role may do all that the cache does. Its parameters after
+    /// the place: the content.
     var trial: String {
         """
-        WITH updated AS (UPDATE \(quoted) SET content = content WHERE \(Self.place) AND false RETURNING name),
-            deleted AS (DELETE FROM \(quoted) WHERE \(Self.place) AND false RETURNING name)
-        INSERT INTO \(quoted) (cache_group, kind, name, write_id, content) VALUES ($1, $2, $3, $4, $5)
+        WITH deleted AS (DELETE FROM \(quoted) WHERE \(Self.place) AND false RETURNING name)
+        INSERT INTO \(quoted) (cache_group, kind, name, write_id, content)
+            VALUES ($1, $2, $3, '00000000-0000-0000-0000-000000000000', $4) RETURNING name
         """
+    }
+
+    /// Changes that record: row security and triggers may drop an update without an error. Its parameters after the place: the
+    /// identifier of the write.
+    var secondTrial: String {
+        "UPDATE \(quoted) SET write_id = $4, content = content WHERE \(Self.place) RETURNING name"
     }
 
     private func telling(_ change: String) -> String {

@@ -167,19 +167,19 @@ public final class PostgreSQLTokenCache: TokenCache {
         listener.stream(of: group)
     }
 
-    /// Writes a record under a name of its own and rolls that back.
+    /// Writes a record under a name of its own, changes it and rolls that back.
     ///
     /// - Throws: The errors of ``replace(_:with:for:)``.
     public func checkWritable(in group: CacheGroup) async throws {
-        try await tryWriting(64)
+        try await tryWriting(64, in: group, .account)
     }
 
-    /// Writes a record of that size under a name of its own and rolls that back: the database is reached, the role may
-    /// write, and its disk has room. Nothing is kept reserved.
+    /// Writes a record of that size under a name of its own, changes it and rolls that back: the database is reached, the
+    /// role may write, and its disk has room. Nothing is kept reserved.
     ///
     /// - Throws: The errors of ``replace(_:with:for:)``.
     public func reserve(_ bytes: Int, for key: CacheKey) async throws -> (any TokenCacheReservation)? {
-        try await tryWriting(min(max(bytes, 64), Self.recordLimit))
+        try await tryWriting(min(max(bytes, 64), Self.recordLimit), in: key.group, key.kind)
         return nil
     }
 }
@@ -195,20 +195,27 @@ extension PostgreSQLTokenCache {
         }
     }
 
-    private func tryWriting(_ count: Int) async throws {
+    private func tryWriting(_ count: Int, in group: CacheGroup, _ kind: CacheKey.Kind) async throws {
         try await asking { [table] connection, deadline, _ in
             try connection.execute("BEGIN", until: deadline)
             // Random, because the server would compress anything else.
             let (write, content) = (SecureRandom.bytes(16), SecureRandom.bytes(count))
             let name = "trial-\(UInt64.random(in: .min ... .max))"
-            let values: [DatabaseConnection.Value] = [
-                .text(""), .text("trial"), .text(name), .identifier(write), .bytes(content),
-            ]
+            let place: [DatabaseConnection.Value] = [.text(group.name), .text(kind.rawValue), .text(name)]
             do {
-                try connection.execute(table.trial, values, until: deadline)
-            } catch DatabaseProblem.failed(let state, let role) {
-                try connection.execute("ROLLBACK", until: deadline)
-                throw DatabaseProblem.failed(state, role: role)
+                let trials: [(String, DatabaseConnection.Value)] = [
+                    (table.trial, .bytes(content)), (table.secondTrial, .identifier(write)),
+                ]
+                for (statement, value) in trials {
+                    let rows = try connection.query(statement, place + [value], until: deadline)
+                    guard rows.count == 1 else { throw DatabaseProblem.ignored }
+                }
+            } catch let problem as DatabaseProblem {
+                switch problem {
+                case .failed, .ignored: try connection.execute("ROLLBACK", until: deadline)
+                default: break
+                }
+                throw problem
             }
             try connection.execute("ROLLBACK", until: deadline)
         }

@@ -50,6 +50,45 @@ struct DatabaseProblemTests {
         #expect(records.contains(" 0\n"))
     }
 
+    /// Row security and triggers drop a change without an error. The trial finds it before a refresh token is spent.
+    @Test(
+        arguments: [
+            """
+            CREATE POLICY a ON identity_record FOR SELECT USING (true);
+            CREATE POLICY b ON identity_record FOR INSERT WITH CHECK (true);
+            CREATE POLICY c ON identity_record FOR DELETE USING (true);
+            ALTER TABLE identity_record ENABLE ROW LEVEL SECURITY;
+            """,
+            "CREATE TRIGGER d BEFORE UPDATE ON identity_record FOR EACH ROW EXECUTE FUNCTION dropped();",
+            "CREATE TRIGGER e BEFORE INSERT ON identity_record FOR EACH ROW EXECUTE FUNCTION dropped();",
+        ]
+    )
+    func findsAServerThatDropsChanges(_ definition: String) async throws {
+        let server = try TestServer()
+        try server.sql(
+            "CREATE FUNCTION dropped() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RETURN NULL; END $$; \(definition)"
+        )
+        let cache = PostgreSQLTokenCache(server.connection)
+        let key = try randomKey()
+        for _ in 0..<2 {
+            let error = try await authenticationError { try await cache.reserve(1000, for: key) }
+            #expect(error.code == .cachePermissions && error.message.contains("row security"))
+        }
+        let checking = try await authenticationError { try await cache.checkWritable(in: key.group) }
+        #expect(checking.code == .cachePermissions)
+    }
+
+    @Test(arguments: ["08000", "08006", "08007", "40003", "57P01", "25P03"])
+    func knowsStatesThatLeaveTheOutcomeOpen(_ state: String) {
+        #expect(DatabaseProblem(state: state, role: "worker").mayBeDone)
+    }
+
+    @Test(arguments: ["40001", "40P01", "53100", "57014", "42501"])
+    func knowsStatesThatCertainlyDidNothing(_ state: String) {
+        let problem = DatabaseProblem(state: state, role: "worker")
+        #expect(problem == .failed(state, role: "worker") && !problem.mayBeDone)
+    }
+
     @Test func neverRepeatsAPassword() async throws {
         let server = try TestServer()
         let key = try randomKey()

@@ -13,9 +13,11 @@ import Testing
 struct HostileServerTests {
     enum Answer: CaseIterable, Sendable {
         case nothing, anotherProtocol, noRows, tooManyColumns, nulls, copy, endlessRow, endlessRows, endlessNotices
+        /// Warnings of a server that tells the truth.
+        case fullQueue, lonelyCommit
     }
 
-    @Test(arguments: Answer.allCases)
+    @Test(arguments: Answer.allCases.filter { $0 != .fullQueue && $0 != .lonelyCommit })
     func endsInTime(_ answer: Answer) async throws {
         let server = try HostileServer(answer)
         let connection =
@@ -29,6 +31,18 @@ struct HostileServerTests {
         #expect(begin.duration(to: .now) < .seconds(10))
         // libpq reads one message as a whole, however long, while it comes as fast as it is read.
         if answer != .endlessRow { #expect(peakMemory - before < 64 << 10, "\(answer)") }
+    }
+
+    /// A queue of notifications that fills up has nothing to do with the write.
+    @Test func believesAWriteInSpiteOfAFullQueue() async throws {
+        func replace(_ answer: Answer) async throws -> Bool {
+            let server = try HostileServer(answer)
+            let cache = PostgreSQLTokenCache("host=127.0.0.1 port=\(server.port) user=worker sslmode=disable")
+            return try await cache.replace(nil, with: CacheRecord("one"), for: randomKey())
+        }
+        #expect(try await replace(.fullQueue))
+        let error = try await authenticationError { try await replace(.lonelyCommit) }
+        #expect(error.code == .cacheBusy && error.message.contains("standby"))
     }
 
     /// In kilobytes.
@@ -86,6 +100,12 @@ private final class HostileServer: Sendable {
             case .endlessNotices:
                 let notice = Self.message("N", Array("SWARNING\0VWARNING\0C01000\0Mx\0\0".utf8))
                 while says(notice) {}
+            case .fullQueue, .lonelyCommit:
+                let function = answer == .fullQueue ? "asyncQueueFillWarning" : "SyncRepWaitForLSN"
+                _ = says(
+                    Self.message("N", Array("SWARNUNG\0VWARNING\0C01000\0Mx\0R\(function)\0\0".utf8))
+                        + Self.rows([[[]]])
+                )
             case .nothing, .anotherProtocol: break
             }
             _ = hears()
