@@ -18,11 +18,16 @@ final class Relay: Sendable {
     private let listener: Listener
     private let target: UInt16
     private let losses = Mutex<(next: Loss?, count: Int)>((nil, 0))
+    private let dropsNotifications: Bool
+    private let lookups = Mutex(0)
 
     var port: UInt16 { listener.port }
 
-    init(to port: UInt16) throws {
+    /// - Parameter dropsNotifications: Whether what the server tells by itself is lost. Then a connection needs
+    ///   `sslmode=disable`.
+    init(to port: UInt16, dropsNotifications: Bool = false) throws {
         target = port
+        self.dropsNotifications = dropsNotifications
         listener = try Listener()
         listener.start { [weak self] in self?.pass($0) }
     }
@@ -32,6 +37,9 @@ final class Relay: Sendable {
 
     /// The number of lost connections.
     var count: Int { losses.withLock(\.count) }
+
+    /// The number of questions for a record that have passed.
+    var lookupCount: Int { lookups.withLock(\.self) }
 
     private func pass(_ program: SharedDescriptor) {
         let server = SharedDescriptor(socket(AF_INET, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0))
@@ -43,11 +51,15 @@ final class Relay: Sendable {
         }
         guard isConnected else { return }
         var losesAnswer = false
+        var unread: [UInt8] = []
         var buffer = [UInt8](repeating: 0, count: 1 << 16)
         while true {
             let ready = Poll.wait(for: [Poll.Awaited(program.raw), Poll.Awaited(server.raw)], until: nil)
             if ready[0] != 0 {
                 guard case .bytes(let count) = program.receive(into: &buffer) else { return }
+                if String(decoding: buffer[..<count], as: UTF8.self).contains("SELECT content") {
+                    lookups.withLock { $0 += 1 }
+                }
                 switch takeLoss(in: buffer[..<count]) {
                 case .request: return
                 case .answer: losesAnswer = true
@@ -57,11 +69,34 @@ final class Relay: Sendable {
             }
             if ready[1] != 0 {
                 guard case .bytes(let count) = server.receive(into: &buffer), !losesAnswer else { return }
+                if dropsNotifications {
+                    unread += buffer[..<count]
+                    let passing = Self.takeMessages(from: &unread)
+                    guard passing.isEmpty || send(passing, to: program) else { return }
+                    continue
+                }
                 let isHalved = count > 100 && takeHalving()
                 let passing = isHalved ? count / 2 : count
                 guard case .bytes(passing) = program.send(buffer[..<passing]), !isHalved else { return }
             }
         }
+    }
+
+    /// Takes the whole messages but notifications.
+    private static func takeMessages(from bytes: inout [UInt8]) -> [UInt8] {
+        var passing: [UInt8] = []
+        while bytes.count >= 5 {
+            let end = 1 + bytes[1..<5].reduce(0) { $0 << 8 | Int($1) }
+            guard bytes.count >= end else { break }
+            if bytes[0] != UInt8(ascii: "A") { passing += bytes[..<end] }
+            bytes.removeFirst(end)
+        }
+        return passing
+    }
+
+    private func send(_ bytes: [UInt8], to program: SharedDescriptor) -> Bool {
+        guard case .bytes(bytes.count) = program.send(bytes[...]) else { return false }
+        return true
     }
 
     private func takeHalving() -> Bool {
