@@ -4,6 +4,13 @@
 ///
 /// - SeeAlso: [Server-sent events](https://html.spec.whatwg.org/multipage/server-sent-events.html)
 struct EventStream: Sendable {
+    enum Event: Hashable, Sendable {
+        /// The data of a message, which may be none of JSON-RPC.
+        case message([UInt8])
+        /// A message that is larger than one may be. The rest of it is skipped.
+        case tooLarge
+    }
+
     /// The place in the stream from which the server can go on; `nil` if it named none.
     private(set) var lastEventID: String?
     /// The pause that the server wants before the stream is opened again, a minute at most.
@@ -12,6 +19,9 @@ struct EventStream: Sendable {
     private var line: [UInt8] = []
     private var data: [UInt8] = []
     private var hasData = false
+    /// Whether the event is a message. One that has another name is for somebody else: servers send `ping` and `endpoint`.
+    private var isMessage = true
+    private var isSkipped = false
     private var id: String?
     private var hasJustEnded = false
     private var isAtStart = true
@@ -23,46 +33,52 @@ struct EventStream: Sendable {
         id = lastEventID
     }
 
-    /// Returns the data of the events that a piece completes, without those that have none.
-    ///
-    /// - Throws: `MCPMessage.Problem` for an event that is larger than a message may be.
-    mutating func add(_ piece: [UInt8]) throws(MCPMessage.Problem) -> [[UInt8]] {
-        var events: [[UInt8]] = []
+    /// Returns the messages that a piece completes, without those that have no data.
+    mutating func add(_ piece: [UInt8]) -> [Event] {
+        var events: [Event] = []
         var start = piece.startIndex
         for index in piece.indices where piece[index] == 0x0A || piece[index] == 0x0D {
             let isSecond = piece[index] == 0x0A && hasJustEnded && index == start && line.isEmpty
             hasJustEnded = piece[index] == 0x0D
             defer { start = index + 1 }
             if isSecond { continue }
-            line += piece[start..<index]
-            if let event = try endLine() { events.append(event) }
+            if let event = append(piece[start..<index]) ?? endLine() { events.append(event) }
         }
         if start < piece.endIndex {
-            line += piece[start...]
+            if let event = append(piece[start...]) { events.append(event) }
             hasJustEnded = false
         }
-        guard line.count + data.count <= MCPMessage.maximumBytes + 1024 else { throw .tooLarge }
         return events
     }
 
-    private mutating func endLine() throws(MCPMessage.Problem) -> [UInt8]? {
+    /// - Returns: What is to be told at once, since the end of such an event may never come.
+    private mutating func append(_ part: ArraySlice<UInt8>) -> Event? {
+        // Of a line that is skipped counts only that it is not empty.
+        line += isSkipped && !line.isEmpty ? [] : part
+        guard !isSkipped, line.count + data.count > MCPMessage.maximumBytes + 1024 else { return nil }
+        (isSkipped, line, data) = (true, [0], [])
+        return isMessage ? .tooLarge : nil
+    }
+
+    private mutating func endLine() -> Event? {
         defer { line.removeAll(keepingCapacity: line.count <= 64 << 10) }
         if isAtStart, line.starts(with: [0xEF, 0xBB, 0xBF]) { line.removeFirst(3) }
         isAtStart = false
         guard !line.isEmpty else {
-            defer { (data, hasData) = ([], false) }
+            defer { (data, hasData, isMessage, isSkipped) = ([], false, true, false) }
             lastEventID = id
-            return data.isEmpty ? nil : data
+            return data.isEmpty || !isMessage ? nil : .message(data)
         }
+        guard !isSkipped else { return nil }
         let colon = line.firstIndex(of: UInt8(ascii: ":")) ?? line.endIndex
         var value = line[min(colon + 1, line.endIndex)...]
         if value.first == UInt8(ascii: " ") { value.removeFirst() }
         switch String(decoding: line[..<colon].prefix(8), as: UTF8.self) {
         case "data":
-            guard data.count + value.count <= MCPMessage.maximumBytes else { throw .tooLarge }
             if hasData { data.append(0x0A) }
             data += value
             hasData = true
+        case "event": isMessage = value.isEmpty || value.elementsEqual("message".utf8)
         case "id":
             // It goes into a header field.
             let isUsable = value.count <= 1024 && value.allSatisfy { (0x20...0x7E).contains($0) }

@@ -237,9 +237,9 @@ final class MCPBridge: Sendable {
         guard response.mediaType == "text/event-stream" else { return try MCPMessage(await Self.whole(body)) }
         var events = EventStream()
         for try await piece in body {
-            for event in try events.add(piece) {
-                let message = try MCPMessage(event)
-                if message.isAnswer { return message }
+            for event in events.add(piece) {
+                guard case .message(let text) = event else { throw MCPMessage.Problem.tooLarge }
+                if let message = try? MCPMessage(text), message.isAnswer { return message }
             }
         }
         return nil

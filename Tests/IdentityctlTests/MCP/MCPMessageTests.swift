@@ -94,51 +94,6 @@ import Testing
     }
 }
 
-@Suite struct EventStreamTests {
-    private static let text = """
-        : a comment\n\
-        data: one\r\n\r\n\
-        id: 7\r\ndata:{"a":\r\ndata: 1}\nevent: message\n\n\
-        data\n\nid: 8\nretry: 250\ndata:\r\r\
-        data: two\n
-        """
-
-    @Test func givesEventsHoweverTheyArrive() throws {
-        let bytes = [0xEF, 0xBB, 0xBF] + Array(Self.text.utf8)
-        for size in 1...bytes.count {
-            var events = EventStream()
-            var found: [String] = []
-            for start in stride(from: 0, to: bytes.count, by: size) {
-                found += try events.add(Array(bytes[start..<min(start + size, bytes.count)])).map {
-                    String(decoding: $0, as: UTF8.self)
-                }
-            }
-            // The last event has no end.
-            #expect(found == ["one", "{\"a\":\n1}"], "\(size)")
-            #expect(events.lastEventID == "8" && events.retry == .milliseconds(250), "\(size)")
-        }
-    }
-
-    @Test(arguments: ["id: a\u{1}b", "id: é", "id: \(String(repeating: "x", count: 2000))", "id:"])
-    func namesNoPlaceThatNoFieldCanHold(_ line: String) throws {
-        var events = EventStream(from: "before")
-        _ = try events.add(Array("\(line)\n\n".utf8))
-        #expect(events.lastEventID == nil)
-    }
-
-    @Test func refusesAnEventWithoutEnd() throws {
-        for line in ["data: \(String(repeating: "x", count: 1000))\n", String(repeating: "y", count: 1000)] {
-            var events = EventStream()
-            #expect(throws: MCPMessage.Problem.tooLarge) {
-                for _ in 0...MCPMessage.maximumBytes / 1000 + 10 { _ = try events.add(Array(line.utf8)) }
-            }
-        }
-        var events = EventStream()
-        _ = try events.add(Array("retry: 99999999999999999999\n\n".utf8))
-        #expect(events.retry == .seconds(60))
-    }
-}
-
 /// Revision 2026-07-28
 @Suite struct MCPFieldsTests {
     private func call(_ arguments: String, name: String = "query") throws -> MCPMessage {

@@ -132,29 +132,6 @@ struct MCPProcessTests {
         _ = try await bridge.answer(1)
     }
 
-    @Test func resumesAnAnswerThatBroke() async throws {
-        let server = try MCPServer { request, message, before in
-            switch (request.method, request.headers["Last-Event-ID"]) {
-            case ("POST", _) where message.string("method") == "long":
-                return MCPServer.events("retry: 1\nid: a\ndata:\n\n", #"data: {"method":"progress"}"# + "\n\n")
-            // Nothing yet, and no event: the next attempt comes.
-            case ("GET", "a"?) where before == 0: return MCPServer.events("")
-            case ("GET", "a"?): return MCPServer.events("data: \(MCPServer.line(.integer(1), "{}"))\n\n")
-            default: return nil
-            }
-        }
-        let bridge = try server.bridge(try await server.person())
-        try bridge.type(#"{"id":1,"method":"long"}"#)
-        #expect(try await bridge.answer(1)["result"] != nil)
-        #expect(server.requests("long").count == 1 && server.requests("GET").count == 2)
-        // Without a place to go on from, the host is told.
-        let broken = try MCPServer { _, message, _ in message["id"] == nil ? nil : MCPServer.events("data: {\n") }
-        let other = try broken.bridge(try await broken.person())
-        try other.type(#"{"id":1,"method":"long"}"#)
-        let text = try await other.answer(1).object("error")?.string("message")
-        #expect(text?.contains("broke before the answer") == true, "\(text ?? "")")
-    }
-
     @Test func beginsASessionAnewThatTheServerForgot() async throws {
         let server = try MCPServer { request, message, before in
             switch message.string("method") {
@@ -173,25 +150,6 @@ struct MCPProcessTests {
         for id in 1...5 { #expect(try await bridge.answer(id)["result"] != nil) }
         #expect(server.requests("initialize").count == 2 && server.requests("notifications/initialized").count == 2)
         #expect(try bridge.messages.count { $0.integer("id") == 0 } == 1)
-    }
-
-    @Test func bringsTheServersOwnMessages() async throws {
-        let gate = Gate()
-        defer { gate.open() }
-        let server = try MCPServer { request, _, before in
-            guard request.method == "GET" else { return nil }
-            let event = #"{"id":\#(before),"method":"sampling/createMessage"}"#
-            guard before == 0 else { return MCPServer.events("data: \(event)\n\n") { try await gate.wait() } }
-            return MCPServer.events("retry: 1\nid: e1\ndata: \(event)\n\n")
-        }
-        let bridge = try server.bridge(try await server.person())
-        for line in [MCPServer.initialize, MCPServer.initialized] { try bridge.type(line) }
-        for id in 0...1 {
-            _ = try await bridge.poll("a request") {
-                try? bridge.messages.first { $0.integer("id") == id && $0.string("method") == "sampling/createMessage" }
-            }
-        }
-        #expect(server.requests("GET").map { $0.headers["Last-Event-ID"] } == [nil, "e1"])
     }
 
     @Test func renewsATokenThatTheServerRefuses() async throws {
