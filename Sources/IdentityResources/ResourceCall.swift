@@ -154,7 +154,7 @@ extension AuthenticationError {
         if !demands.scopes.isEmpty { demands.scopes.formUnion(granted) }
         self.init(
             code,
-            "\(host) demands \(need). Sign in interactively with this error's challenge.",
+            "\(host) demands \(need). A person has to sign in anew.",
             serverError: ServerError(
                 error: challenge.error ?? "",
                 errorDescription: challenge.parameters["error_description"].map(WireText.clean),

@@ -145,11 +145,10 @@ final class MCPBridge: Sendable {
     /// Tells the host what went wrong with its message, or else the person.
     private func answer(_ message: MCPMessage, with error: any Error) async {
         guard message.isRequest else { return console.line(explain(error)) }
-        if let refusal = error as? MCPRefusal, let object = refusal.error {
-            return await write(MCPMessage.failure(of: message.id, object))
-        }
+        let refusal = error as? MCPRefusal
+        if let object = refusal?.error { return await write(MCPMessage.failure(of: message.id, object)) }
         let code = (error as? AuthenticationError).map { JSONObject([("code", .string($0.code.rawValue))]) }
-        await write(MCPMessage.failure(of: message.id, Self.failed, explain(error), data: code))
+        await write(MCPMessage.failure(of: message.id, Self.failed, explain(error), data: refusal?.numbers ?? code))
     }
 
     // MARK: - Requests
@@ -181,7 +180,7 @@ final class MCPBridge: Sendable {
             try await renewals.run(session) { [self] in try await renew(session) }
             return try await exchange(message, version, isRepeated: true)
         }
-        guard response.status.kind == .successful else { throw try await MCPRefusal(response, body) }
+        guard response.status.kind == .successful else { throw await refusal(response, body) }
         if isFirst { try adopt(response) }
         if message.method == "notifications/initialized" {
             state.withLock { $0.initialized = message }
@@ -201,6 +200,10 @@ final class MCPBridge: Sendable {
         }
     }
 
+    private func refusal(_ response: HTTPResponse, _ body: ResponseBody) async -> MCPRefusal {
+        await MCPRefusal(response, body, now: SystemClock().unixSeconds)
+    }
+
     /// Takes the session of a first answer.
     private func adopt(_ response: HTTPResponse) throws {
         let session = response.headerFields[.mcpSessionID]
@@ -217,7 +220,7 @@ final class MCPBridge: Sendable {
         state.withLock { ($0.sessionID, $0.version) = (nil, nil) }
         do {
             let (response, body) = try await access.stream(request(.post), body: first.line)
-            guard response.status.kind == .successful else { throw try await MCPRefusal(response, body) }
+            guard response.status.kind == .successful else { throw await refusal(response, body) }
             guard try await answer(in: body, response)?.object("result")?.string("protocolVersion") == version else {
                 throw MCPMessage.Problem("The server began a session in another revision. Start its bridge again.")
             }
@@ -256,27 +259,31 @@ final class MCPBridge: Sendable {
 
     // MARK: - Messages of the server
 
-    /// Writes a message of the server.
+    /// Writes a message of the server. An answer to another request is left out: that request has an answer of its own, and the
+    /// host could take this one for it.
     ///
     /// - Parameter request: The request whose stream brought it; `nil` for the server's own stream.
     /// - Returns: Whether it is the request's answer.
     func deliver(_ message: MCPMessage, to request: MCPMessage?) async throws -> Bool {
-        var message = message
-        let isAnswer = message.isAnswer && request != nil && message.id == request?.id
-        if isAnswer, request?.method == "initialize",
-            let version = try message.object("result")?.string("protocolVersion"), MCPFields.isUsable(version)
+        guard let request, message.isAnswer else {
+            await write(message.line)
+            return false
+        }
+        guard var answer = try message.answer(to: request) else { return false }
+        if request.method == "initialize",
+            let version = try answer.object("result")?.string("protocolVersion"), MCPFields.isUsable(version)
         {
             state.withLock { $0.version = version }
         }
-        if isAnswer, let request, request.method == "tools/list", try MCPFields.version(of: request) != nil {
-            let (answer, left) = try state.withLock { try $0.fields.note(toolsIn: message) }
-            message = answer
+        if request.method == "tools/list", try MCPFields.version(of: request) != nil {
+            let (listed, left) = try state.withLock { try $0.fields.note(toolsIn: answer) }
+            answer = listed
             for name in left {
                 console.line("The tool \(name.printable) is left out: its x-mcp-header is not possible.")
             }
         }
-        await write(message.line)
-        return isAnswer
+        await write(answer.line)
+        return true
     }
 
     private func write(_ line: [UInt8]) async {
@@ -286,28 +293,6 @@ final class MCPBridge: Sendable {
             ended.finish(.failure(error))
         }
     }
-}
-
-/// A server's answer with another status than 200 to 299.
-struct MCPRefusal: Error {
-    let status: Int
-    /// The error in its body, if that is one of JSON-RPC.
-    private(set) var error: JSONObject?
-
-    init(_ response: HTTPResponse, _ body: ResponseBody) async throws {
-        status = response.status.code
-        guard response.mediaType == "application/json" else { return }
-        var text: [UInt8] = []
-        for try await piece in body where text.count <= 64 << 10 { text += piece }
-        guard let object = try? MCPMessage(text).object("error"), object.integer("code") != nil,
-            object.string("message") != nil
-        else { return }
-        error = object
-    }
-}
-
-extension MCPRefusal: CustomStringConvertible {
-    var description: String { "The server answered with status \(status)." }
 }
 
 extension HTTPResponse {

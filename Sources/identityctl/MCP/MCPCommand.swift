@@ -50,7 +50,9 @@ struct MCPCommand: ToolCommand {
         let access = try MCPAccess(self, session)
         access.prepare()
         let bridge = MCPBridge(access, at: HTTPRequest(.post, to: try call.address()), session.console) { error in
-            self.sentence(on: error, in: session)
+            // What the server said about the token comes last.
+            let said = (error as? AuthenticationError)?.serverError.map { " \(PlainReport.words($0))" }
+            return self.sentence(on: error, in: session) + (said ?? "")
         }
         do {
             try await withThrowingTaskGroup(of: Void.self) { group in

@@ -92,10 +92,36 @@ struct MCPMessage: Hashable, Sendable {
         return object
     }
 
+    /// Returns the message as the answer to a request, with the request's own id; `nil` if it answers another one.
+    ///
+    /// Deviation: some servers write the id in another way (`"2"` or `2.0` for `2`), and an error often has none or `null`.
+    func answer(to request: MCPMessage) throws(Problem) -> MCPMessage? {
+        guard isAnswer, let wanted = request.id else { return nil }
+        if id == wanted { return self }
+        guard id.map({ Self.text(ofID: $0) == Self.text(ofID: wanted) }) ?? (members["error"] != nil) else {
+            return nil
+        }
+        let text = Array(wanted.jsonText.utf8)
+        if let range = members["id"] { return try replacing(range, with: text) }
+        let start = (line.firstIndex(of: UInt8(ascii: "{")) ?? 0) + 1
+        return try replacing(start..<start, with: Array("\"id\":".utf8) + text + [UInt8(ascii: ",")])
+    }
+
+    /// The text of an id, or its number without a fraction that is nothing.
+    private static func text(ofID id: JSONValue) -> Substring? {
+        let text = id.string ?? id.jsonText
+        return text.hasSuffix(".0") ? text.dropLast(2) : text[...]
+    }
+
     /// Returns the message with another object in a member.
     func replacing(_ name: String, with object: JSONObject) throws(Problem) -> MCPMessage {
-        guard let range = members[name] else { return self }
-        return try MCPMessage(Array(line[..<range.lowerBound]) + object.serialized() + line[range.upperBound...])
+        try members[name].map { range throws(Problem) in try replacing(range, with: object.serialized()) } ?? self
+    }
+
+    private func replacing(_ range: Range<Int>, with text: [UInt8]) throws(Problem) -> MCPMessage {
+        var line = line
+        line.replaceSubrange(range, with: text)
+        return try MCPMessage(line)
     }
 
     private func value(_ name: String, atMost limit: Int) throws(Problem) -> JSONValue? {

@@ -65,15 +65,17 @@ enum PlainReport {
         var lines = ["identityctl: \(JSONReport.message(of: error).printable)"]
         if let refusal = error as? APIRefusal { lines += refusal.details.map { "  \($0)" } }
         guard let known = error as? AuthenticationError else { return lines }
-        if let server = known.serverError {
-            let words = [server.error, server.suberror, server.errorDescription].compactMap(\.self)
-            lines.append("  The server said: \(words.joined(separator: ": ").printable)")
-        }
+        if let server = known.serverError { lines.append("  \(words(server))") }
         if let wait = known.retryAfter {
             lines.append("  Try again in \(wait.wholeSeconds) s.")
         }
         lines.append("  \(reference(known))")
         return lines
+    }
+
+    static func words(_ server: ServerError) -> String {
+        let words = [server.error, server.suberror, server.errorDescription].compactMap(\.self)
+        return "The server said: \(words.joined(separator: ": ").printable)"
     }
 
     /// Returns what went wrong, in a line. An error of the library comes with the details that support asks for.

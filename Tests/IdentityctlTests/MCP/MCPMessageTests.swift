@@ -62,6 +62,26 @@ import Testing
         }
     }
 
+    @Test(
+        arguments: [
+            ("2", #"{"id":2,"result":1}"#, #"{"id":2,"result":1}"#),
+            ("2", #"{"result":1, "id" : "2" }"#, #"{"result":1, "id" : 2 }"#),
+            ("2", #"{"id":2.0,"error":{}}"#, #"{"id":2,"error":{}}"#),
+            (#""2""#, #"{"id":2,"result":1}"#, #"{"id":"2","result":1}"#),
+            ("2", #"{"id":null,"error":{"code":1}}"#, #"{"id":2,"error":{"code":1}}"#),
+            (#""a\"b""#, #" {"error":{"code":1}}"#, #" {"id":"a\"b","error":{"code":1}}"#),
+            ("2", #"{"id":null,"result":1}"#, nil), ("2", #"{"id":0,"result":1}"#, nil),
+            ("2", #"{"id":"0","error":{}}"#, nil), ("2", #"{"id":20,"result":1}"#, nil),
+            ("2", #"{"id":2,"method":"m"}"#, nil),
+        ]
+    )
+    func answersARequestByItsID(_ id: String, _ text: String, _ answer: String?) throws {
+        let request = try message(#"{"id":\#(id),"method":"m"}"#)
+        let found = try message(text).answer(to: request)
+        #expect(found.map { String(decoding: $0.line, as: UTF8.self) } == answer)
+        #expect(found?.id == (answer == nil ? nil : request.id))
+    }
+
     @Test func aFailureHasTheRequestsID() throws {
         let line = MCPMessage.failure(of: .string("a"), -32000, "Run: x \"y\"", data: nil)
         let object = try JSONObject(parsing: line)

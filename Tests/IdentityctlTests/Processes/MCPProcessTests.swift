@@ -183,15 +183,25 @@ struct MCPProcessTests {
         #expect(other.requests.isEmpty)
     }
 
+    private static let nameless = #"{"jsonrpc":"2.0","id":null,"error":{"code":-32004,"message":"Unsupported"}}"#
+
     @Test func errorsOfHTTPAreErrorsOfTheRequest() async throws {
         let server = try MCPServer { _, message, _ in
             switch message.string("method") {
             case "own":
-                let body = #"{"jsonrpc":"2.0","id":null,"error":{"code":-32004,"message":"Unsupported"}}"#
-                return LoopbackResponse(status: 400, text: body, type: "application/json")
+                return LoopbackResponse(status: 400, text: Self.nameless, type: "application/json")
             case "plain": return LoopbackResponse(status: 500, text: "<html>")
             case "nothing": return LoopbackResponse(status: 202)
             case "other": return MCPServer.json(.integer(99), "{}")
+            case "nameless": return LoopbackResponse(status: 200, text: Self.nameless, type: "application/json")
+            case "namelessEvent": return MCPServer.events("data: \(Self.nameless)\n\n")
+            case "plan":
+                return LoopbackResponse(
+                    status: 403,
+                    headers: ["Content-Type": "text/plain"],
+                    body: .bytes(Array("No plan".utf8))
+                )
+            case "late": return LoopbackResponse(status: 429, headers: ["Retry-After": "30"])
             case "refused": return LoopbackResponse(status: 401)
             default: return nil
             }
@@ -199,7 +209,8 @@ struct MCPProcessTests {
         let bridge = try server.bridge(try await server.person())
         let expected = [
             ("own", "Unsupported"), ("plain", "status 500"), ("nothing", "gave no answer"),
-            ("other", "another request"),
+            ("other", "another request"), ("nameless", "Unsupported"), ("namelessEvent", "Unsupported"),
+            ("plan", "status 403: No plan."), ("late", "status 429. Try again in 30 s."),
             ("refused", "identityctl login --profile work"),
         ]
         for (index, (method, _)) in expected.enumerated() {
@@ -208,8 +219,10 @@ struct MCPProcessTests {
         for (index, (method, words)) in expected.enumerated() {
             let error = try await bridge.answer(index).object("error")
             #expect(error?.string("message")?.contains(words) == true, "\(method): \(error?.jsonText ?? "")")
-            #expect(error?.integer("code") == (method == "own" ? -32004 : -32000))
+            #expect(error?.integer("code") == (words == "Unsupported" ? -32004 : -32000))
+            if method == "late" { #expect(error?.object("data")?.integer("retryAfter") == 30) }
         }
+        #expect(try bridge.messages.count == expected.count)
     }
 }
 
