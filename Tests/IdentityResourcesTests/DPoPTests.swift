@@ -18,13 +18,14 @@ struct DPoPTests {
     private let cache = InMemoryTokenCache()
 
     private func provider(
-        _ dpop: TestIdentityProvider.DPoP? = TestIdentityProvider.DPoP(isRequired: true)
+        _ dpop: TestIdentityProvider.DPoP? = TestIdentityProvider.DPoP(isRequired: true),
+        clock: any WallClock = SystemClock()
     ) throws -> TestIdentityProvider {
         var settings = TestIdentityProvider.Settings(.openIDConnect)
         settings.resource = TestIdentityProvider.Resource(scopes: ["read"])
         settings.registersClients = true
         settings.dpop = dpop
-        return try TestIdentityProvider(settings: settings)
+        return try TestIdentityProvider(clock: clock, settings: settings)
     }
 
     private func application(
@@ -75,6 +76,18 @@ struct DPoPTests {
         #expect(proofs[0].claims["ath"] == nil && proofs.allSatisfy { $0.header.string("typ") == "dpop+jwt" })
         let asked = try #require(provider.requests.first { $0.endpoint == .authorization })
         #expect(asked["dpop_jkt"]?.utf8.count == 43)
+    }
+
+    /// As in the set-up of the article on testing: the provider and the program have a clock of the test's.
+    @Test func provesItsKeyAtTheTimeOfTheConfigurationsClock() async throws {
+        let clock = ManualClock()
+        let provider = try provider(TestIdentityProvider.DPoP(isRequired: true, nonce: "n"), clock: clock)
+        let application = try application(provider) { $0.clock = clock }
+        let account = try await application.acquireToken(scopes: ["read"]).account
+        #expect(try await call(application, account, provider.resourceAddress) == 200)
+        clock.advance(by: .seconds(3600))
+        #expect(try await call(application, account, provider.resourceAddress) == 200)
+        #expect(provider.requests.filter { $0.endpoint == .token && $0["grant_type"] == "refresh_token" }.count == 1)
     }
 
     @Test func keepsTheKeyForAllProcesses() async throws {

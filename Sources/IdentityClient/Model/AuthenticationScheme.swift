@@ -171,7 +171,6 @@ public enum DPoPPolicy: String, Hashable, Sendable {
 }
 
 extension HTTPField.Name {
-    // Valid names, so that the fallback is never used.
-    package static let dpop = HTTPField.Name("DPoP") ?? .from
-    package static let dpopNonce = HTTPField.Name("DPoP-Nonce") ?? .from
+    package static let dpop = constant("DPoP")
+    package static let dpopNonce = constant("DPoP-Nonce")
 }

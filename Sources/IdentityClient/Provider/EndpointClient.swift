@@ -89,6 +89,8 @@ package struct EndpointClient: Sendable {
     let extraFields: [HTTPField]
     /// The client's credentials, if it has a secret.
     let credentials: ClientCredentials?
+    /// The time of proofs.
+    let clock: any WallClock
     /// The servers' newest nonces for proofs.
     let nonces = ServerNonces()
     let observer: (any ExchangeObserver)?
@@ -99,6 +101,7 @@ package struct EndpointClient: Sendable {
         deadline: Duration = .seconds(30),
         extraFields: [HTTPField] = [],
         credentials: ClientCredentials? = nil,
+        clock: any WallClock = SystemClock(),
         observer: (any ExchangeObserver)? = nil,
         telemetry: (any Telemetry)? = nil
     ) {
@@ -106,6 +109,7 @@ package struct EndpointClient: Sendable {
         self.deadline = deadline
         self.extraFields = extraFields
         self.credentials = credentials
+        self.clock = clock
         self.observer = observer
         self.telemetry = telemetry
     }
@@ -318,9 +322,14 @@ extension EndpointClient {
 }
 
 extension HTTPField.Name {
-    // Valid names, so that the fallback is never used.
-    static let clientRequestID = HTTPField.Name("client-request-id") ?? .from
-    static let returnClientRequestID = HTTPField.Name("return-client-request-id") ?? .from
+    static let clientRequestID = constant("client-request-id")
+    static let returnClientRequestID = constant("return-client-request-id")
+
+    /// A name that stands in the source; a test reads each.
+    package static func constant(_ text: StaticString) -> HTTPField.Name {
+        guard let name = HTTPField.Name("\(text)") else { preconditionFailure("'\(text)' is no name of a field.") }
+        return name
+    }
 }
 
 /// A client and its secret.

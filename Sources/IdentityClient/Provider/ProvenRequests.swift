@@ -24,12 +24,12 @@ extension EndpointClient {
             let proof = try key.proof(
                 method.rawValue,
                 address.withoutQuery,
-                at: nonces.now(at: address.origin),
+                at: nonces.now(at: address.origin, by: clock),
                 nonce: nonce,
                 accessToken: accessToken
             )
             let (response, body) = try await send(proof)
-            let fresh = nonces.note(response, from: address.origin)
+            let fresh = nonces.note(response, from: address.origin, by: clock)
             let isDemanded =
                 [400, 401].contains(response.status.code)
                 && ((try? JSONObject(received: body))?.string("error") == "use_dpop_nonce"
@@ -44,6 +44,10 @@ extension EndpointClient {
 
 /// The newest nonce of each server, and how far its clock is from ours, for proofs. In memory: a process asks anew.
 package final class ServerNonces: Sendable {
+    /// The most seconds by which a server's clock moves a proof. A `Date` that is further away, which could make a proof for a day
+    /// to come, is not believed.
+    private static let farthest: Int64 = 86_400
+
     private let known = Mutex<[String: (nonce: String?, offset: Int64)]>([:])
 
     package init() {}
@@ -51,7 +55,7 @@ package final class ServerNonces: Sendable {
     package func nonce(of origin: String) -> String? { known.withLock { $0[origin]?.nonce } }
 
     /// The time at a server. Some accept no proof from a clock that is half a minute wrong.
-    package func now(at origin: String, by clock: any WallClock = SystemClock()) -> Int64 {
+    package func now(at origin: String, by clock: any WallClock) -> Int64 {
         clock.unixSeconds + known.withLock { $0[origin]?.offset ?? 0 }
     }
 
@@ -59,15 +63,12 @@ package final class ServerNonces: Sendable {
     ///
     /// - Returns: The nonce for the next proof.
     @discardableResult
-    package func note(
-        _ response: HTTPResponse,
-        from origin: String,
-        by clock: any WallClock = SystemClock()
-    ) -> String? {
+    package func note(_ response: HTTPResponse, from origin: String, by clock: any WallClock) -> String? {
         let nonce = AuthenticationScheme.nonce(in: response.headerFields)
         let date = response.headerFields[.date].flatMap { HTTPDate.parse($0) }
+        let fresh = date.map { $0 - clock.unixSeconds }.flatMap { abs($0) <= Self.farthest ? $0 : nil }
         return known.withLock { known in
-            let offset = date.map { $0 - clock.unixSeconds } ?? known[origin]?.offset ?? 0
+            let offset = fresh ?? known[origin]?.offset ?? 0
             known[origin] = (nonce ?? known[origin]?.nonce, offset)
             return nonce
         }

@@ -53,6 +53,7 @@ final class FlowEnvironment: Sendable {
             deadline: configuration.requestTimeout,
             extraFields: configuration.extraHeaderFields,
             credentials: configuration.credentials,
+            clock: configuration.clock,
             observer: configuration.observer,
             telemetry: configuration.telemetry
         )

@@ -2,6 +2,7 @@
 
 import FoundationEssentials
 import HTTPTypes
+import IdentityClient
 import OAuthWire
 
 /// The header fields by which revision 2026-07-28 shows a server what a request is about.
@@ -131,10 +132,9 @@ struct MCPFields: Sendable {
 }
 
 extension HTTPField.Name {
-    // The names are tokens.
-    static let mcpSessionID = HTTPField.Name("Mcp-Session-Id") ?? .cookie
-    static let protocolVersion = HTTPField.Name("MCP-Protocol-Version") ?? .cookie
-    static let lastEventID = HTTPField.Name("Last-Event-ID") ?? .cookie
-    fileprivate static let mcpMethod = HTTPField.Name("Mcp-Method") ?? .cookie
-    fileprivate static let mcpName = HTTPField.Name("Mcp-Name") ?? .cookie
+    static let mcpSessionID = constant("Mcp-Session-Id")
+    static let protocolVersion = constant("MCP-Protocol-Version")
+    static let lastEventID = constant("Last-Event-ID")
+    fileprivate static let mcpMethod = constant("Mcp-Method")
+    fileprivate static let mcpName = constant("Mcp-Name")
 }
