@@ -7,6 +7,15 @@ package enum Activity: String, CaseIterable, Hashable, Sendable {
     /// A sign-in whose page the program shows itself: from the answer on.
     case completeAuthorization = "prepared"
     case acquireWithDeviceCode = "device_code"
+    /// A sign-in with a grant of the program's choice.
+    case acquireWithGrant = "grant"
+    /// A sign-in that is taken over from another library.
+    case acquireByRefreshToken = "refresh_token"
+    /// A sign-in by that of another program of the publisher.
+    case acquireByDeviceSecret = "device_secret"
+    case exchangeToken = "exchange"
+    case userInfo = "user_info"
+    case introspectToken = "introspection"
     /// A request to the provider, with its answer.
     case request
     /// The time that the person has the browser's page.
@@ -18,10 +27,12 @@ package enum Activity: String, CaseIterable, Hashable, Sendable {
     /// A call of the desktop's keyring.
     case keyring
 
-    /// Whether this is a call of the program, and not a part of one.
+    /// Whether this is a call of the program that acquires a token, to hand it out or to use it, and not a part of one.
     package var isAcquisition: Bool {
         switch self {
-        case .acquireSilently, .acquireInteractively, .completeAuthorization, .acquireWithDeviceCode: true
+        case .acquireSilently, .acquireInteractively, .completeAuthorization, .acquireWithDeviceCode, .acquireWithGrant,
+            .acquireByRefreshToken, .acquireByDeviceSecret, .exchangeToken, .userInfo, .introspectToken:
+            true
         case .request, .person, .lease, .cacheRead, .cacheWrite, .keyring: false
         }
     }

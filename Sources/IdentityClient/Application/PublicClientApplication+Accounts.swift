@@ -1,5 +1,6 @@
 // Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
 
+import IdentityTelemetry
 import Logging
 import OAuthWire
 
@@ -323,8 +324,11 @@ extension PublicClientApplication {
         scopes: Set<Scope>? = nil,
         authority: Authority? = nil
     ) async throws -> IdentityClaims {
-        try await UserInfoFlow(refresher: refresher, context: environment.context(nil))
-            .run(account, scopes: scopes, authority: authority)
+        let context = environment.context(nil)
+        let flow = UserInfoFlow(refresher: refresher, context: context)
+        return try await environment.observing(.userInfo, context) {
+            try await flow.run(account, scopes: scopes, authority: authority)
+        }
     }
 }
 
@@ -355,7 +359,10 @@ extension PublicClientApplication {
         scopes: Set<Scope>,
         authority: Authority? = nil
     ) async throws -> TokenIntrospection {
-        try await IntrospectionFlow(refresher: refresher, context: environment.context(nil))
-            .run(account, scopes: scopes, authority: authority)
+        let context = environment.context(nil)
+        let flow = IntrospectionFlow(refresher: refresher, context: context)
+        return try await environment.observing(.introspectToken, context) {
+            try await flow.run(account, scopes: scopes, authority: authority)
+        }
     }
 }

@@ -1,6 +1,7 @@
 // Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
 
 public import FoundationEssentials
+import IdentityTelemetry
 import OAuthWire
 
 extension PublicClientApplication {
@@ -47,14 +48,15 @@ extension PublicClientApplication {
         authority: Authority? = nil,
         correlationID: UUID? = nil
     ) async throws -> AuthenticationResult {
+        let context = environment.context(correlationID)
         let flow = ExtensionGrantFlow(
             environment: environment,
-            context: environment.context(correlationID),
+            context: context,
             authority: authority,
             wanted: account,
             scopes: scopes
         )
-        return try await flow.run(grantType, parameters)
+        return try await environment.observing(.acquireWithGrant, context) { try await flow.run(grantType, parameters) }
     }
 }
 
@@ -81,7 +83,9 @@ extension PublicClientApplication {
     ///   - correlationID: An identifier for the request; `nil` for a new one.
     /// - Throws: `AuthenticationError.Code.signInExpired` and other codes of `.interactionRequired` when the provider
     ///   refuses the token: sign in interactively; `.clientNotRegistered` when the token belongs to another client;
-    ///   `.scopesDeclined` when the account is stored, but none of the scopes was granted; `.unsupported` when the provider does not say whose the token is; `.cache` when nothing can be stored;
+    ///   `.scopesDeclined` when the account is stored, but none of the scopes was granted; `.unsupported` when the provider
+    ///   does not say whose the token is, or the configuration's ``ClientConfiguration/dpop`` is `.required`, with which nothing
+    ///   is sent: such a token is bound to another key or to none; `.cache` when nothing can be stored;
     ///   `.invalidArgument`, `.network`, `.serverUnavailable`; `CancellationError`.
     /// - SeeAlso: [RFC 6749 §6](https://www.rfc-editor.org/rfc/rfc6749#section-6)
     public func acquireToken(
@@ -90,13 +94,9 @@ extension PublicClientApplication {
         authority: Authority? = nil,
         correlationID: UUID? = nil
     ) async throws -> AuthenticationResult {
-        let flow = RefreshTokenImport(
-            environment: environment,
-            context: environment.context(correlationID),
-            authority: authority,
-            scopes: scopes
-        )
-        return try await flow.run(refreshToken)
+        let context = environment.context(correlationID)
+        let flow = RefreshTokenImport(environment: environment, context: context, authority: authority, scopes: scopes)
+        return try await environment.observing(.acquireByRefreshToken, context) { try await flow.run(refreshToken) }
     }
 
     /// Copies the client's accounts at this provider from another cache. An account that is signed in already stays as
@@ -158,15 +158,16 @@ extension PublicClientApplication {
         authority: Authority? = nil,
         correlationID: UUID? = nil
     ) async throws -> AuthenticationResult {
+        let context = environment.context(correlationID)
         let flow = DeviceSecretSignIn(
             environment: environment,
-            context: environment.context(correlationID),
+            context: context,
             authority: authority,
             scopes: scopes,
             secretType: secretType,
             audience: audience
         )
-        return try await flow.run(account)
+        return try await environment.observing(.acquireByDeviceSecret, context) { try await flow.run(account) }
     }
 }
 
@@ -196,11 +197,8 @@ extension PublicClientApplication {
     ///   not believed; `.network`, `.serverUnavailable`; `CancellationError`.
     /// - SeeAlso: [RFC 8693](https://www.rfc-editor.org/rfc/rfc8693)
     public func exchangeToken(_ parameters: TokenExchangeParameters) async throws -> TokenExchangeResult {
-        try await TokenExchangeFlow(
-            refresher: refresher,
-            context: environment.context(parameters.correlationID),
-            parameters: parameters
-        )
-        .run()
+        let context = environment.context(parameters.correlationID)
+        let flow = TokenExchangeFlow(refresher: refresher, context: context, parameters: parameters)
+        return try await environment.observing(.exchangeToken, context) { try await flow.run() }
     }
 }

@@ -27,7 +27,7 @@ final class FlowEnvironment: Sendable {
     let parameterTag: UInt64
     /// Whether metrics or traces are wanted.
     let isMeasured: Bool
-    /// Whether a silent call is measured, or finds its account's cloud first. A hit asks only this.
+    /// Whether a silent call is measured, finds its account's cloud, or finds its key. A hit asks only this.
     let isMoreThanAHit: Bool
 
     init(_ settings: ClientConfiguration) {
@@ -114,12 +114,12 @@ extension FlowEnvironment {
 }
 
 extension FlowEnvironment {
-    /// Runs an acquisition, and tells its begin and its end to the capture, the metrics and the traces.
-    func observing(
+    /// Runs a call that acquires a token, and tells its begin and its end to the capture, the metrics and the traces.
+    func observing<Value>(
         _ activity: Activity,
         _ context: RequestContext,
-        _ work: () async throws -> AuthenticationResult
-    ) async throws -> AuthenticationResult {
+        _ work: () async throws -> Value
+    ) async throws -> Value {
         try await configuration.telemetry.observe(
             activity,
             correlationID: context.correlationID.uuidString.lowercased(),
@@ -134,30 +134,32 @@ extension FlowEnvironment {
         configuration.telemetry?.record(.refresh(.shared))
     }
 
-    private func telling(
+    private func telling<Value>(
         _ activity: Activity,
         _ context: RequestContext,
-        _ work: () async throws -> AuthenticationResult
-    ) async throws -> AuthenticationResult {
+        _ work: () async throws -> Value
+    ) async throws -> Value {
         guard let observer = configuration.observer else { return try await work() }
         let kind = activity.rawValue
         observer.note("The acquisition begins: \(kind).", error: nil, context.correlationID)
         do {
-            let result = try await work()
-            let isStored = if case .persisted = result.persistence { true } else { false }
-            observer.note(
-                """
-                The acquisition succeeded: \(kind), source \(result.source.rawValue), \
-                \(isStored ? "stored" : "not stored yet"), \(result.declinedScopes.count) scopes not granted.
-                """,
-                error: nil,
-                context.correlationID
-            )
-            return result
+            let value = try await work()
+            let details = (value as? AuthenticationResult)?.details ?? ""
+            observer.note("The acquisition succeeded: \(kind)\(details).", error: nil, context.correlationID)
+            return value
         } catch {
             observer.note("The acquisition failed: \(kind).", error: error, context.correlationID)
             throw error
         }
+    }
+}
+
+extension AuthenticationResult {
+    fileprivate var details: String {
+        let isStored = if case .persisted = persistence { true } else { false }
+        return """
+            , source \(source.rawValue), \(isStored ? "stored" : "not stored yet"), \(declinedScopes.count) scopes not granted
+            """
     }
 }
 

@@ -120,6 +120,22 @@ struct TelemetryTests {
         #expect(recorder.spans.withLock { $0.count { $0.activity == .lease } } == 1)
     }
 
+    /// Calls that acquire a token to use it. The sign-ins are in `SignInBindingTests`.
+    @Test func tellsWhatUsesAToken() async throws {
+        let setup = try TestSetup()
+        let (application, first) = try await setup.signedIn { $0.telemetry = recorder }
+        recorder.clear()
+        let subject = TokenExchangeParameters.Subject.accessToken(of: first.account, scopes: ["api.read"])
+        _ = try await application.exchangeToken(TokenExchangeParameters(subject))
+        _ = try await application.userInfo(for: first.account)
+        _ = try await application.introspectToken(of: first.account, scopes: ["api.read"])
+        for activity in [Activity.exchangeToken, .userInfo, .introspectToken] {
+            #expect(recorder.ends(of: activity) == [.success()], "\(activity)")
+        }
+        let requests = recorder.spans.withLock { $0.filter { $0.activity == .request }.map(\.parent) }
+        #expect(Set(requests) == [.exchangeToken, .userInfo, .introspectToken])
+    }
+
     @Test func tellsAnErrorByItsFamilyAlone() async throws {
         let setup = try TestSetup()
         let (application, first) = try await setup.signedIn { $0.telemetry = recorder }
