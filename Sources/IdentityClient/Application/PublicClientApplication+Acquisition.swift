@@ -36,11 +36,8 @@ extension PublicClientApplication {
             if environment.clouds.areSeveral || parameters.authority != nil {
                 parameters.authority = try environment.clouds.authority(parameters.authority, of: parameters.account)
             }
-            let flow = SilentFlow(refresher: refresher)
             let authority = parameters.authority ?? environment.configuration.authority
-            let proof = try await flow.proof(for: parameters, at: authority)
-            parameters.binding = proof?.binding
-            return try await flow.run(parameters).proven(by: proof)
+            return try await SilentFlow(refresher: refresher).runProven(parameters, at: authority)
         }
     }
 

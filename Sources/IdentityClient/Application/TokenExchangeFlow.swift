@@ -20,7 +20,8 @@ struct TokenExchangeFlow: Sendable {
         if let account = parameters.subject.account { authority = authority.resolved(for: account.id) }
         let metadata = try await environment.resolver.metadata(for: authority, context: context)
         guard metadata.exchangesTokens else { throw AuthenticationError.exchangeNotOffered(nil, context) }
-        let endpoint = TokenEndpoint(environment, authority, metadata, context)
+        // The token is for another service: it is bound to no key of the account's.
+        let endpoint = TokenEndpoint(environment, authority, metadata, context, provenBy: nil)
         switch parameters.subject.source {
         case .given(let token):
             return try await exchange(token, isOfAccount: false, scopes, endpoint)
@@ -49,18 +50,17 @@ struct TokenExchangeFlow: Sendable {
         var silent = SilentParameters(scopes: wanted, account: account, authority: called)
         silent.correlationID = context.correlationID
         let flow = SilentFlow(refresher: refresher)
-        silent.binding = try await flow.proof(for: silent, at: called)?.binding
-        var held = try await flow.run(silent)
+        var held = try await flow.runProven(silent, at: called)
         if type == .idToken, held.source == .cache, idToken(of: held) == nil {
             silent.forcesRefresh = true
-            held = try await flow.run(silent)
+            held = try await flow.runProven(silent, at: called)
             silent.forcesRefresh = false
         }
         let first = try token(type, of: held)
         do {
             return try await exchange(first, isOfAccount: true, scopes, endpoint)
         } catch let error as AuthenticationError where held.source == .cache && error.mayRefuseTheSubject {
-            let renewed = try token(type, of: try await flow.run(silent, insteadOf: held))
+            let renewed = try token(type, of: try await flow.runProven(silent, at: called, insteadOf: held))
             return try await exchange(renewed, isOfAccount: true, scopes, endpoint)
         }
     }
@@ -252,31 +252,22 @@ struct DeviceSecretSignIn: Sendable {
 
     func run(_ account: Account) async throws -> AuthenticationResult {
         try secretType.check(of: "device secret")
-        let own = try scopes.checked()
-        let (authority, metadata) = try await environment.signInTarget(
-            authority,
-            for: account,
-            scopes: scopes,
-            requiresPersistence: false,
-            context
-        )
+        let signIn = try await SignIn(environment, context, at: authority, for: account, scopes: scopes)
+        let (authority, metadata) = (signIn.authority, signIn.metadata)
         guard metadata.exchangesTokens else { throw AuthenticationError.exchangeNotOffered(nil, context) }
         let (idToken, secret) = try await shared(account, at: authority)
         // All that may fail comes first, because the provider may count the answer as a sign-in.
-        let validation = GrantValidation(environment: environment, context: context)
-        if let failure = await validation.fetchKeys(metadata, of: authority) { throw failure }
-        let asked = own.appendingMissing(environment.configuration.scopesToAdd(for: authority, metadata))
+        try await signIn.fetchKeys()
         let form = TokenRequestMessage.tokenExchange(
             clientID: environment.clientID,
             subject: (idToken, SecurityToken.TypeIdentifier.idToken.rawValue),
             actor: (secret, secretType.rawValue),
             audiences: [audience ?? metadata.issuer ?? authority.url],
-            scopes: asked
+            scopes: signIn.asked
         )
         let response: TokenResponse
         do {
-            response = try await TokenEndpoint(environment, authority, metadata, context)
-                .redeem(form, grant: .tokenExchange)
+            response = try await signIn.endpoint.redeem(form, grant: .tokenExchange)
         } catch let error as AuthenticationError {
             throw error.explainedForExchange(isOfAccount: true, context)
         }
@@ -284,16 +275,7 @@ struct DeviceSecretSignIn: Sendable {
         guard response.fault != nil || issued == SecurityToken.TypeIdentifier.accessToken.rawValue else {
             throw AuthenticationError.malformed("its token is no access token (issued_token_type)", context)
         }
-        let commit = SignInCommit(
-            environment: environment,
-            context: context,
-            authority: authority,
-            metadata: metadata,
-            wanted: account,
-            scopes: scopes,
-            hasParameters: false
-        )
-        return try await commit.run(response, asked: asked, nonce: nil, claims: nil, maxAge: nil)
+        return try await signIn.finish(response, hasParameters: false)
     }
 
     /// The ID token and the device secret of the newest sign-in of the account that has both, whichever program of the group

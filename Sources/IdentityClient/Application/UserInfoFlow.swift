@@ -23,12 +23,10 @@ struct UserInfoFlow: Sendable {
         parameters.scopes =
             if let scopes { scopes } else { try await scopesWithOpenID(called, account) }
         let flow = SilentFlow(refresher: refresher)
-        let proof = try await flow.proof(for: parameters, at: called)
-        parameters.binding = proof?.binding
-        var token = try await flow.run(parameters).proven(by: proof)
+        var token = try await flow.runProven(parameters, at: called)
         var answer = try await ask(endpoint, with: token, authority)
         if answer.0.isRefusedToken, token.source == .cache {
-            token = try await flow.run(parameters, insteadOf: token).proven(by: proof)
+            token = try await flow.runProven(parameters, at: called, insteadOf: token)
             answer = try await ask(endpoint, with: token, authority)
         }
         let reading = UserInfoAnswer(
@@ -250,9 +248,7 @@ struct IntrospectionFlow: Sendable {
         let endpoint = try await endpoint(of: authority, metadata)
         var parameters = SilentParameters(scopes: scopes, account: account, authority: called)
         parameters.correlationID = context.correlationID
-        let flow = SilentFlow(refresher: refresher)
-        parameters.binding = try await flow.proof(for: parameters, at: called)?.binding
-        let token = try await flow.run(parameters)
+        let token = try await SilentFlow(refresher: refresher).runProven(parameters, at: called)
         let (response, body) = try await environment.client.post(
             IntrospectionRequestMessage.items(clientID: environment.clientID, token: token.accessToken),
             to: endpoint,

@@ -43,7 +43,7 @@ public struct AuthenticationResult: Sendable {
     /// The access token. It is a secret: send it to its API and to no other server. Of ``sshCertificate``, it is the base64.
     public var accessToken: String { parts.values.accessToken }
 
-    /// The scheme of the `Authorization` header, always spelled `Bearer` or `PoP`, whatever case the server used; `ssh-cert`
+    /// The scheme of the `Authorization` header, always spelled `Bearer`, `PoP` or `DPoP`, whatever case the server used; `ssh-cert`
     /// for a certificate, which no header has.
     public var tokenType: String { parts.values.tokenType }
 

@@ -245,19 +245,6 @@ extension SilentParameters {
     }
 }
 
-extension SilentFlow {
-    /// Returns a token other than one that a server has refused: another caller, or another process, may have renewed it
-    /// already.
-    func run(
-        _ parameters: SilentParameters,
-        insteadOf refused: AuthenticationResult
-    ) async throws -> AuthenticationResult {
-        var parameters = parameters
-        parameters.refusedToken = refused.accessToken
-        return try await run(parameters)
-    }
-}
-
 // The tokens of the cache that are returned because no new one can be had, or may be asked for.
 extension SilentFlow {
     /// Returns the token of a call that may not use the network.

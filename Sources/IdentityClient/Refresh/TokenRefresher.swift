@@ -152,24 +152,3 @@ extension SilentRequest: Equatable {
             && first.need.matchableScopes == second.need.matchableScopes && first.need.binding == second.need.binding
     }
 }
-
-extension SilentFlow {
-    /// Returns the key that the account's tokens are bound to, or that of the scheme.
-    func proof(for parameters: SilentParameters, at authority: Authority) async throws -> TokenProof? {
-        guard authority.dpop != .off, parameters.scheme.isBearer else {
-            return try await environment.proof(parameters.scheme, at: authority)
-        }
-        let id = RecordID(partition: authority.partition, accountID: parameters.account.id.rawValue)
-        let credentials = try await environment.store.snapshot(for: id)?.credentials
-        guard let key = credentials?.dpopKey else {
-            guard authority.dpop != .required || credentials == nil else {
-                throw AuthenticationError(
-                    .noTokensFound,
-                    "The key of this sign-in is gone, and its tokens are of no use without it: sign in interactively."
-                )
-            }
-            return nil
-        }
-        return TokenProof(key)
-    }
-}

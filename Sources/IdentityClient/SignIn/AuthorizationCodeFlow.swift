@@ -36,42 +36,30 @@ struct AuthorizationCodeFlow: Sendable {
         case .code(let value): code = value
         case .error(let words):
             throw OAuthErrorMapping.error(words, status: nil, grant: nil, context: context)
-                .naming(request.scopes, beyond: request.parameters.scopes)
+                .naming(request.signIn.asked, beyond: request.signIn.scopes)
         }
-        let isNamed = authority.isMicrosoft
+        // The application object that finishes the sign-in may be another than the one that prepared it.
+        var signIn = request.signIn
+        (signIn.environment, signIn.context) = (environment, context)
+        (signIn.authority, signIn.metadata) = (authority, metadata)
         let form = TokenRequestMessage.authorizationCode(
             clientID: environment.clientID,
             code: code,
             redirectURI: request.redirectURI,
             codeVerifier: request.proofKey.verifier,
-            scopes: isNamed ? request.scopes : [],
-            claims: isNamed ? request.claims : nil,
+            scopes: signIn.repeated.scopes,
+            claims: signIn.repeated.claims,
             clientInfo: authority.hasHomeAccounts
         )
-        let endpoint = TokenEndpoint(environment, authority, metadata, context, provenBy: request.proof?.dpop)
         let answer: TokenResponse
         do {
-            answer = try await endpoint.redeem(
-                form + (request.proof?.binding.parameters ?? []),
-                grant: .authorizationCode
-            )
+            answer = try await signIn.endpoint.redeem(form, grant: .authorizationCode)
         } catch let error as AuthenticationError {
-            throw error.naming(request.scopes, beyond: request.parameters.scopes)
+            throw error.naming(signIn.asked, beyond: signIn.scopes)
         }
-        let commit = SignInCommit(
-            environment: environment,
-            context: context,
-            authority: authority,
-            metadata: metadata,
-            wanted: request.parameters.account,
-            scopes: request.parameters.scopes,
-            proof: request.proof
-        )
-        return try await commit.run(
+        return try await signIn.finish(
             answer,
-            asked: request.scopes,
             nonce: request.nonce,
-            claims: request.claims,
             required: request.parameters.requiredAuthentication,
             maxAge: request.maxAge
         )
@@ -89,7 +77,7 @@ struct AuthorizationCodeFlow: Sendable {
         guard let expected = metadata.issuer else { return }
         // Deviation: Entra's published issuer is a template, and it names no issuer in its responses.
         if case .entra = authority.kind, !metadata.namesIssuerInResponse {
-            guard let issuer = response.issuer, authority != request.authority else { return }
+            guard let issuer = response.issuer, authority != request.signIn.authority else { return }
             guard authority.accepts(publishedIssuer: issuer) else { throw issuerMismatch() }
             return
         }
@@ -131,7 +119,7 @@ extension AuthorizationCodeFlow {
         of response: AuthorizationResponse,
         to request: AuthorizationRequest
     ) async throws -> (Authority, ProviderMetadata) {
-        let asked = (request.authority, request.metadata)
+        let asked = (request.signIn.authority, request.signIn.metadata)
         guard case .code = response.outcome, let host = response.cloudHost, asked.0.hasTenants else { return asked }
         let clouds = environment.clouds
         guard let authority = clouds.authority(asked.0, at: host) else {

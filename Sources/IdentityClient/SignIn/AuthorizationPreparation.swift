@@ -12,28 +12,21 @@ import OAuthWire
 struct AuthorizationPreparation: Sendable {
     let environment: FlowEnvironment
     let parameters: InteractiveParameters
-    let authority: Authority
-    let metadata: ProviderMetadata
     let context: RequestContext
+    let signIn: SignIn
     /// The prompt to request: the program's choice, or the choice that a previous sign-out requires.
     private let prompt: Prompt
-    /// The key for the access token; `nil` for a bearer token.
-    private let proof: TokenProof?
+
+    private var authority: Authority { signIn.authority }
+    private var metadata: ProviderMetadata { signIn.metadata }
+    private var proof: TokenProof? { signIn.proof }
 
     init(environment: FlowEnvironment, parameters: InteractiveParameters, context: RequestContext) async throws {
         self.environment = environment
         self.parameters = parameters
         self.context = context
-        (authority, metadata) = try await environment.signInTarget(
-            parameters.authority,
-            for: parameters.account,
-            scopes: parameters.scopes,
-            requiresPersistence: parameters.requiresPersistence,
-            context
-        )
-        try parameters.checkRequiredAuthentication(at: authority)
-        proof = try await environment.proofOfSignIn(parameters.scheme, at: authority, metadata)
-        prompt = try await PromptChoice(environment: environment, context: context).prompt(parameters, authority)
+        signIn = try await SignIn(environment, context, parameters)
+        prompt = try await PromptChoice(environment: environment, context: context).prompt(parameters, signIn.authority)
         guard metadata.codeChallengeMethods?.contains("S256") != false else {
             throw context.error(
                 .unsupported,
@@ -59,23 +52,21 @@ struct AuthorizationPreparation: Sendable {
     }
 
     func request(redirectURI: String) async throws -> AuthorizationRequest {
-        let tokenScopes = try parameters.scopes.checked()
-            .appendingMissing(environment.configuration.scopesToAdd(for: authority, metadata))
         let consentScopes = try parameters.extraScopesToConsent.checked()
         let proofKey = ProofKey()
         var message = AuthorizationRequestMessage(
             clientID: environment.clientID,
             redirectURI: redirectURI,
-            scopes: tokenScopes.appendingMissing(consentScopes),
+            scopes: signIn.asked.appendingMissing(consentScopes),
             state: SecureRandom.token(),
             codeChallenge: proofKey.challenge
         )
-        message.nonce = tokenScopes.contains("openid") ? SecureRandom.token() : nil
+        message.nonce = signIn.asked.contains("openid") ? SecureRandom.token() : nil
         message.responseMode = responseMode.rawValue
         message.prompt = prompt == .providerDefault ? nil : prompt.rawValue
         message.loginHint = try loginHint
         message.domainHint = try parameters.domainHint.map { try Self.text($0, "domain hint") }
-        message.claims = try ClaimsParameter.merged(parameters.claims, environment.configuration.clientCapabilities)
+        message.claims = signIn.claims
         message.maxAge = try maxAge
         message.acrValues = parameters.acrValues
         message.uiLocales = parameters.uiLocales
@@ -95,12 +86,8 @@ struct AuthorizationPreparation: Sendable {
             validUntil: environment.clock.now.addingTimeInterval(Double(parameters.timeout.components.seconds)),
             message: message,
             parameters: parameters,
-            authority: authority,
-            metadata: metadata,
-            tokenScopes: tokenScopes,
-            proof: proof,
-            proofKey: proofKey,
-            correlationID: context.correlationID
+            signIn: signIn,
+            proofKey: proofKey
         )
     }
 
@@ -131,6 +118,28 @@ struct AuthorizationPreparation: Sendable {
             throw AuthenticationError(.invalidArgument, "The \(what) is too long, or has control characters.")
         }
         return text
+    }
+}
+
+extension SignIn {
+    /// Makes the checks of a sign-in with a page.
+    init(
+        _ environment: FlowEnvironment,
+        _ context: RequestContext,
+        _ parameters: InteractiveParameters,
+        key: Key? = nil
+    ) async throws {
+        self = try await SignIn(
+            environment,
+            context,
+            at: parameters.authority,
+            for: parameters.account,
+            scopes: parameters.scopes,
+            claims: parameters.claims,
+            key: key ?? .new(parameters.scheme),
+            requiresPersistence: parameters.requiresPersistence
+        )
+        try parameters.checkRequiredAuthentication(at: authority)
     }
 }
 

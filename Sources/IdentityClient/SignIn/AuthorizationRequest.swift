@@ -32,16 +32,12 @@ public final class AuthorizationRequest: Sendable {
     package let validUntil: Date
     let clientID: String
     let parameters: InteractiveParameters
-    let authority: Authority
-    let metadata: ProviderMetadata
-    let scopes: [String]
+    /// The sign-in, which the application object that gets the answer goes on with.
+    let signIn: SignIn
     package let state: String
     let nonce: String?
     let maxAge: Int?
     let proofKey: ProofKey
-    /// The key that the access token is requested for; `nil` for a bearer token.
-    let proof: TokenProof?
-    let claims: String?
     /// Whether the answer is expected as a posted form.
     let isAnsweredByForm: Bool
     private let isSpent = Mutex(false)
@@ -52,29 +48,21 @@ public final class AuthorizationRequest: Sendable {
         validUntil: Date,
         message: AuthorizationRequestMessage,
         parameters: InteractiveParameters,
-        authority: Authority,
-        metadata: ProviderMetadata,
-        tokenScopes: [String],
-        proof: TokenProof? = nil,
-        proofKey: ProofKey,
-        correlationID: UUID
+        signIn: SignIn,
+        proofKey: ProofKey
     ) {
         self.url = url
         self.expiresOn = expiresOn
         self.validUntil = validUntil
         clientID = message.clientID
         self.parameters = parameters
-        self.authority = authority
-        self.metadata = metadata
+        self.signIn = signIn
         self.proofKey = proofKey
-        self.proof = proof
-        self.correlationID = correlationID
+        correlationID = signIn.context.correlationID
         redirectURI = message.redirectURI
-        scopes = tokenScopes
         state = message.state
         nonce = message.nonce
         maxAge = message.maxAge
-        claims = message.claims
         isAnsweredByForm = message.responseMode == ResponseMode.formPost.rawValue
     }
 
@@ -140,7 +128,7 @@ extension AuthorizationRequest {
         var data = JSONObject([
             ("version", .integer(AuthorizationRestoration.version)),
             ("clientID", .string(clientID)),
-            ("authority", .string(authority.fullName)),
+            ("authority", .string(signIn.authority.fullName)),
             ("validUntil", .integer(validUntil.unixSeconds)),
             ("url", .string(url.absoluteString)),
             ("redirectURI", .string(redirectURI)),
@@ -148,21 +136,21 @@ extension AuthorizationRequest {
             ("state", .string(state)),
             ("codeVerifier", .string(proofKey.verifier)),
             ("isAnsweredByForm", .bool(isAnsweredByForm)),
-            ("requestedScopes", .strings(scopes)),
+            ("requestedScopes", .strings(signIn.asked)),
             ("scopes", .strings(parameters.scopes.map(\.rawValue).sorted())),
             ("acrValues", .strings(parameters.acrValues)),
             ("requiresACR", .bool(parameters.requiresACR)),
             ("requiredAMR", .strings(parameters.requiredAMR.sorted())),
             ("requiresPersistence", .bool(parameters.requiresPersistence)),
         ])
-        data["issuer"] = metadata.issuer.map { .string($0) }
+        data["issuer"] = signIn.metadata.issuer.map { .string($0) }
         data["urlExpiresOn"] = expiresOn.map { .integer($0.unixSeconds) }
         data["nonce"] = nonce.map { .string($0) }
         data["maxAge"] = maxAge.map { .integer($0) }
-        data["claims"] = claims.map { .string($0) }
-        data["proofKeyID"] = proof?.key.map { .string($0.keyID) }
-        data["dpopKey"] = proof?.dpop.map { .string($0.secret) }
-        data["sshKey"] = proof?.binding.scheme.sshKey.map { .string(SSHPublicKey($0).description) }
+        data["claims"] = signIn.claims.map { .string($0) }
+        data["proofKeyID"] = signIn.proof?.key.map { .string($0.keyID) }
+        data["dpopKey"] = signIn.proof?.dpop.map { .string($0.secret) }
+        data["sshKey"] = signIn.proof?.binding.scheme.sshKey.map { .string(SSHPublicKey($0).description) }
         data["account"] = parameters.account.map { account in
             var object = JSONObject([
                 ("id", .string(account.id.rawValue)),

@@ -45,7 +45,6 @@ struct AuthorizationRestoration: Sendable {
             )
         }
         let message = try members.message(for: environment.clientID)
-        let requestedScopes = message.message.scopes
         parameters.authority = named
         parameters.timeout = .seconds(left)
         let issuer = members.optionalString("issuer")
@@ -56,61 +55,50 @@ struct AuthorizationRestoration: Sendable {
         try members.end()
 
         let context = environment.context(correlationID)
-        let metadata = try await metadata(of: authority, named, issuer, parameters, context)
-        let own = try dpopKey.map { try proof(ofSignIn: $0, at: authority) }
-        let other = try await proof(proofKeyID, sshKey, at: authority, context)
+        let proof = try await proof(dpopKey, proofKeyID, sshKey, at: authority, context)
+        var signIn = try await SignIn(environment, context, parameters, key: .kept(proof))
+        (signIn.asked, signIn.claims) = (message.message.scopes, message.message.claims)
+        // The answer has to come from the provider that was asked.
+        let published = signIn.metadata.issuer
+        let isSame = issuer.map { old in published.map { WireText.areSame($0, old) } ?? false }
+        guard isSame ?? (published == nil) else {
+            throw context.error(
+                .invalidResponse,
+                "The provider has another name (issuer) than when this sign-in was prepared. Prepare a new one."
+            )
+        }
         return AuthorizationRequest(
             url: url,
             expiresOn: expiresOn,
             validUntil: validUntil,
             message: message.message,
             parameters: parameters,
-            authority: authority,
-            metadata: metadata,
-            tokenScopes: requestedScopes,
-            proof: own ?? other,
-            proofKey: message.proofKey,
-            correlationID: correlationID
+            signIn: signIn,
+            proofKey: message.proofKey
         )
     }
 
-    /// - Parameter issuer: The provider's name when the request was prepared. The answer has to come from that provider.
-    private func metadata(
-        of authority: Authority,
-        _ named: Authority?,
-        _ issuer: String?,
-        _ parameters: InteractiveParameters,
-        _ context: RequestContext
-    ) async throws -> ProviderMetadata {
-        try parameters.checkRequiredAuthentication(at: authority)
-        let (_, metadata) = try await environment.signInTarget(
-            named,
-            for: parameters.account,
-            scopes: parameters.scopes,
-            requiresPersistence: parameters.requiresPersistence,
-            context
-        )
-        let isSame = issuer.map { old in metadata.issuer.map { WireText.areSame($0, old) } ?? false }
-        guard isSame ?? (metadata.issuer == nil) else {
-            throw context.error(
-                .invalidResponse,
-                "The provider has another name (issuer) than when this sign-in was prepared. Prepare a new one."
-            )
-        }
-        return metadata
-    }
-
-    private func proof(ofSignIn secret: String, at authority: Authority) throws -> TokenProof {
-        guard authority.dpop != .off, let key = DPoPKey(secret: secret) else { throw Members.damaged }
-        return TokenProof(key)
-    }
-
+    /// - Throws: `.configuration` if the data's key is not what the configuration says of bound tokens.
     private func proof(
+        _ dpopKey: String?,
         _ keyID: String?,
         _ sshKey: String?,
         at authority: Authority,
         _ context: RequestContext
     ) async throws -> TokenProof? {
+        guard dpopKey == nil ? authority.dpop != .required : authority.dpop != .off else {
+            throw context.error(
+                .configuration,
+                """
+                This sign-in was prepared with another setting for bound tokens (dpop). Restore it with the same configuration, \
+                or prepare a new one.
+                """
+            )
+        }
+        if let dpopKey {
+            guard let key = DPoPKey(secret: dpopKey) else { throw Members.damaged }
+            return TokenProof(key)
+        }
         if let sshKey {
             return try await environment.proof(.sshCertificate(for: SSHPublicKey(sshKey)), at: authority)
         }

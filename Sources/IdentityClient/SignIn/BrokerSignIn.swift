@@ -15,19 +15,13 @@ struct BrokerSignIn: Sendable {
     func run(_ parameters: InteractiveParameters) async throws -> AuthenticationResult? {
         let use = environment.configuration.broker
         guard let broker = use.broker else { return nil }
-        let (authority, metadata) = try await environment.signInTarget(
-            parameters.authority,
-            for: parameters.account,
-            scopes: parameters.scopes,
-            requiresPersistence: parameters.requiresPersistence,
-            context
-        )
-        let proof = try await environment.proof(parameters.scheme, at: authority)
+        var signIn = try await SignIn(environment, context, parameters)
+        let proof = signIn.proof
         let request: BrokerRequest
         let tokens: BrokerTokens
         do {
             try AuthenticationError.checkBrokerKnows(parameters.scheme, context)
-            request = try await self.request(parameters, authority, keyID: proof?.binding.keyID)
+            request = try await self.request(parameters, signIn.authority, keyID: proof?.binding.keyID)
             parameters.onProgress?(.waitingForPerson(until: .now + parameters.timeout))
             tokens = try await AuthenticationError.ofBroker(context) {
                 try await withDeadline(parameters.timeout) { try await broker.acquireTokenInteractively(request) }
@@ -47,21 +41,9 @@ struct BrokerSignIn: Sendable {
             return nil
         }
         parameters.onProgress?(.redirectReceived)
-        let commit = SignInCommit(
-            environment: environment,
-            context: context,
-            authority: authority,
-            metadata: metadata,
-            wanted: parameters.account,
-            scopes: parameters.scopes,
-            proof: proof,
-            source: .broker
-        )
-        return try await commit.run(
+        (signIn.asked, signIn.claims, signIn.source) = (request.scopes, request.claims, .broker)
+        return try await signIn.finish(
             tokens.response(for: nil, parameters.scheme, at: environment.clock.unixSeconds),
-            asked: request.scopes,
-            nonce: nil,
-            claims: request.claims,
             required: parameters.requiredAuthentication,
             maxAge: parameters.maxAge.map { Int($0.components.seconds) }
         )

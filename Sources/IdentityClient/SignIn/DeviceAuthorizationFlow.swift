@@ -15,26 +15,17 @@ struct DeviceAuthorizationFlow: Sendable {
         if let timeout = parameters.timeout, timeout <= .zero {
             throw AuthenticationError(.invalidArgument, "The sign-in's time-out must be above 0.")
         }
-        let (authority, metadata) = try await environment.signInTarget(
-            parameters.authority,
+        let signIn = try await SignIn(
+            environment,
+            context,
+            at: parameters.authority,
             for: parameters.account,
             scopes: parameters.scopes,
-            requiresPersistence: parameters.requiresPersistence,
-            context
+            claims: parameters.claims,
+            key: .new(parameters.scheme),
+            requiresPersistence: parameters.requiresPersistence
         )
-        let proof = try await environment.proofOfSignIn(parameters.scheme, at: authority, metadata)
-        let scopes = try parameters.scopes.checked()
-            .appendingMissing(environment.configuration.scopesToAdd(for: authority, metadata))
-        let claims = try ClaimsParameter.merged(parameters.claims, environment.configuration.clientCapabilities)
-        let request = DeviceCodeRequest(
-            environment: environment,
-            context: context,
-            parameters: parameters,
-            authority: authority,
-            metadata: metadata,
-            scopes: scopes,
-            claims: claims
-        )
+        let request = DeviceCodeRequest(signIn: signIn, extraParameters: parameters.extraParameters)
         let (device, proofKey) = try await request.requestCode()
         let lifetime = min(parameters.timeout ?? .seconds(device.expiresIn), .seconds(min(device.expiresIn, 86_400)))
         let deadline = Deadline(after: lifetime)
@@ -45,42 +36,29 @@ struct DeviceAuthorizationFlow: Sendable {
             clientID: environment.clientID,
             deviceCode: device.deviceCode,
             codeVerifier: proofKey?.verifier,
-            scopes: authority.isMicrosoft ? scopes : [],
-            claims: authority.isMicrosoft ? claims : nil,
-            clientInfo: authority.hasHomeAccounts
+            scopes: signIn.repeated.scopes,
+            claims: signIn.repeated.claims,
+            clientInfo: signIn.authority.hasHomeAccounts
         )
-        let endpoint = TokenEndpoint(environment, authority, metadata, context, provenBy: proof?.dpop)
         let response = try await poll(
-            endpoint,
-            form + (proof?.binding.parameters ?? []),
+            signIn.endpoint,
+            form,
             polling: DevicePolling(interval: device.interval),
             until: deadline
         )
-        let commit = SignInCommit(
-            environment: environment,
-            context: context,
-            authority: authority,
-            metadata: metadata,
-            wanted: parameters.account,
-            scopes: parameters.scopes,
-            proof: proof
-        )
-        do {
-            return try await commit.run(response, asked: scopes, nonce: nil, claims: claims, maxAge: nil)
-        } catch let error as AuthenticationError where response.idToken == nil && error.code == .invalidIDToken {
-            let endpoints = [
-                "authorization \(metadata.authorizationEndpoint)", "token \(metadata.tokenEndpoint)",
-                metadata.deviceAuthorizationEndpoint.map { "device authorization \($0)" },
-            ].compactMap(\.self).joined(separator: ", ")
-            throw context.error(
-                .unsupported,
-                """
+        let metadata = signIn.metadata
+        let endpoints = [
+            "authorization \(metadata.authorizationEndpoint)", "token \(metadata.tokenEndpoint)",
+            metadata.deviceAuthorizationEndpoint.map { "device authorization \($0)" },
+        ].compactMap(\.self).joined(separator: ", ")
+        return try await signIn.finish(
+            response,
+            withoutIDToken: """
                 The provider issues no ID token for a sign-in on another device, so it does not say who signed in. Sign in \
                 with a browser, or name the provider by its endpoints, as a plain OAuth 2.0 server, which is not asked for \
                 openid: \(endpoints).
                 """
-            )
-        }
+        )
     }
 
     /// Polls until an answer ends the sign-in or the code expires.
@@ -282,20 +260,15 @@ public struct DeviceCodePrompt: Hashable, Sendable {
 /// If the provider publishes S256, only this program can redeem the code (PKCE).
 /// - SeeAlso: [RFC 8628 §3.1](https://www.rfc-editor.org/rfc/rfc8628#section-3.1)
 struct DeviceCodeRequest: Sendable {
-    let environment: FlowEnvironment
-    let context: RequestContext
-    let parameters: DeviceCodeParameters
-    let authority: Authority
-    let metadata: ProviderMetadata
-    let scopes: [String]
-    let claims: String?
+    let signIn: SignIn
+    let extraParameters: [String: String]
 
     /// Returns the code and, if the provider publishes S256, the proof that this program requested it.
     ///
     /// Deviation: RFC 8628 has no PKCE, but Keycloak requires it of clients that are configured so. Other providers
     /// ignore unknown parameters (RFC 6749 §3.2), as they should; a provider that refuses is asked again without PKCE.
     func requestCode() async throws -> (DeviceAuthorizationResponse, ProofKey?) {
-        if metadata.codeChallengeMethods?.contains("S256") == true {
+        if signIn.metadata.codeChallengeMethods?.contains("S256") == true {
             let proofKey = ProofKey()
             do {
                 return (try await code(provenBy: proofKey), proofKey)
@@ -305,6 +278,7 @@ struct DeviceCodeRequest: Sendable {
     }
 
     private func code(provenBy proofKey: ProofKey?) async throws -> DeviceAuthorizationResponse {
+        let (environment, context, metadata) = (signIn.environment, signIn.context, signIn.metadata)
         guard let endpoint = metadata.deviceAuthorizationEndpoint else {
             throw context.error(
                 .unsupported,
@@ -316,21 +290,21 @@ struct DeviceCodeRequest: Sendable {
         }
         let form = DeviceAuthorizationRequestMessage.items(
             clientID: environment.clientID,
-            scopes: scopes,
+            scopes: signIn.asked,
             codeChallenge: proofKey?.challenge,
-            claims: claims,
-            extra: authority.resourceItems + (try ExtraItems.checked(parameters.extraParameters, at: authority))
+            claims: signIn.claims,
+            extra: signIn.authority.resourceItems + (try ExtraItems.checked(extraParameters, at: signIn.authority))
         )
         let (response, body) = try await environment.client.post(
             form,
             to: endpoint,
             secretIn: metadata.clientSecretPlace,
             context: context,
-            authority: authority
+            authority: signIn.authority
         )
         let now = environment.clock.unixSeconds
         let json = try EndpointOutcome<JSONObject>(response, body, grant: .deviceCode, now: now, context: context)
-            .members(asking: scopes, beyond: parameters.scopes)
+            .members(asking: signIn.asked, beyond: signIn.scopes)
         do {
             return try DeviceAuthorizationResponse(json)
         } catch {
@@ -355,6 +329,9 @@ struct DeviceCodeRequest: Sendable {
     }
 
     private func unusable(_ reason: String) -> AuthenticationError {
-        context.error(.malformedResponse, "The provider's answer to the request for a code cannot be used: \(reason).")
+        signIn.context.error(
+            .malformedResponse,
+            "The provider's answer to the request for a code cannot be used: \(reason)."
+        )
     }
 }

@@ -15,53 +15,28 @@ struct ExtensionGrantFlow: Sendable {
     func run(_ grantType: String, _ parameters: [String: String]) async throws -> AuthenticationResult {
         try Self.check(grantType)
         let items = try checked(parameters)
-        var scopes = try scopes.checked()
-        let (authority, metadata) = try await environment.signInTarget(
-            authority,
-            for: nil,
-            scopes: self.scopes,
-            requiresPersistence: false,
-            context
-        )
-        scopes = scopes.appendingMissing(environment.configuration.scopesToAdd(for: authority, metadata))
-        let claims = try ClaimsParameter.merged(nil, environment.configuration.clientCapabilities)
+        let signIn = try await SignIn(environment, context, at: authority, for: wanted, scopes: scopes)
         let form = TokenRequestMessage.extensionGrant(
             clientID: environment.clientID,
             grantType: grantType,
             parameters: items,
-            scopes: scopes,
-            claims: authority.isMicrosoft ? claims : nil,
-            clientInfo: authority.hasHomeAccounts
+            scopes: signIn.asked,
+            claims: signIn.repeated.claims,
+            clientInfo: signIn.authority.hasHomeAccounts
         )
-        let response = try await redeem(form, TokenEndpoint(environment, authority, metadata, context))
-        if authority.issuesIDTokens, response.fault == nil, response.idToken == nil {
-            await Revocation(environment: environment, context: context)
-                .revokeUnwanted(response.refreshToken, authority, metadata)
-            throw context.error(
-                .unsupported,
-                """
-                The provider gives no ID token with this grant, so it does not say who the person is. Nothing was stored. Name \
-                the provider as a plain OAuth 2.0 server, or sign in interactively.
-                """
-            )
-        }
-        let commit = SignInCommit(
-            environment: environment,
-            context: context,
-            authority: authority,
-            metadata: metadata,
-            wanted: wanted,
-            scopes: self.scopes
-        )
-        return try await commit.run(response, asked: scopes, nonce: nil, claims: claims, maxAge: nil)
-    }
-
-    private func redeem(_ form: [(String, String)], _ endpoint: TokenEndpoint) async throws -> TokenResponse {
+        let response: TokenResponse
         do {
-            return try await endpoint.redeem(form, grant: nil)
+            response = try await signIn.endpoint.redeem(form, grant: nil)
         } catch let error as AuthenticationError {
             throw explaining(error)
         }
+        return try await signIn.finish(
+            response,
+            withoutIDToken: """
+                The provider gives no ID token with this grant, so it does not say who the person is. Nothing was stored. Name \
+                the provider as a plain OAuth 2.0 server, or sign in interactively.
+                """
+        )
     }
 
     /// Says what a refusal means for a grant that the program has chosen. No sign-in would change what it refuses.
@@ -137,51 +112,39 @@ struct RefreshTokenImport: Sendable {
 
     func run(_ refreshToken: String) async throws -> AuthenticationResult {
         try Self.check(refreshToken)
-        // All that may fail comes first, because the provider may give another token for this one.
-        let (authority, metadata) = try await environment.signInTarget(
-            authority,
-            for: nil,
-            scopes: scopes,
-            requiresPersistence: true,
-            context
-        )
-        let validation = GrantValidation(environment: environment, context: context)
-        if authority.issuesIDTokens, let failure = await validation.fetchKeys(metadata, of: authority) { throw failure }
-        // At Microsoft, a refresh token serves any API, so a request names its scopes. Elsewhere one that was not granted
-        // would be refused; without any, the server gives the granted ones (RFC 6749 §6), the person's name among them.
-        let isMicrosoft = authority.isMicrosoft
-        let defaults = isMicrosoft ? environment.configuration.scopesToAdd(for: authority, metadata) : []
-        let asked = try scopes.checked().appendingMissing(defaults)
-        let claims = try ClaimsParameter.merged(nil, environment.configuration.clientCapabilities)
-        let form = TokenRequestMessage.refreshToken(
-            clientID: environment.clientID,
-            refreshToken: refreshToken,
-            scopes: isMicrosoft ? asked : [],
-            claims: isMicrosoft ? claims : nil,
-            clientInfo: authority.hasHomeAccounts
-        )
-        var response = try await redeem(form, TokenEndpoint(environment, authority, metadata, context))
-        if authority.issuesIDTokens, response.idToken == nil {
+        guard environment.configuration.dpop != .required else {
             throw context.error(
                 .unsupported,
                 """
-                The provider accepted the refresh token, but sends no ID token with a refresh, so it does not say whose it \
-                is. Nothing was stored. Sign in interactively.
+                A refresh token from elsewhere is bound to no key of this program, which the configuration requires (DPoP). \
+                Nothing was sent. Sign in interactively.
                 """
             )
         }
+        // All that may fail comes first, because the provider may give another token for this one.
+        var signIn = try await SignIn(environment, context, at: authority, scopes: scopes, requiresPersistence: true)
+        try await signIn.fetchKeys()
+        // At Microsoft, a refresh token serves any API, so a request names its scopes. Elsewhere one that was not granted
+        // would be refused; without any, the server gives the granted ones (RFC 6749 §6), the person's name among them.
+        if !signIn.authority.isMicrosoft { signIn.asked = try scopes.checked() }
+        signIn.revokesUnwanted = false
+        let form = TokenRequestMessage.refreshToken(
+            clientID: environment.clientID,
+            refreshToken: refreshToken,
+            scopes: signIn.repeated.scopes,
+            claims: signIn.repeated.claims,
+            clientInfo: signIn.authority.hasHomeAccounts
+        )
+        var response = try await redeem(form, signIn.endpoint)
         // Without another one in the answer, it stays valid.
         response.refreshToken = response.refreshToken ?? refreshToken
-        let commit = SignInCommit(
-            environment: environment,
-            context: context,
-            authority: authority,
-            metadata: metadata,
-            wanted: nil,
-            scopes: scopes,
-            revokesUnwanted: false
+        return try await signIn.finish(
+            response,
+            withoutIDToken: """
+                The provider accepted the refresh token, but sends no ID token with a refresh, so it does not say whose it \
+                is. Nothing was stored. Sign in interactively.
+                """
         )
-        return try await commit.run(response, asked: asked, nonce: nil, claims: claims, maxAge: nil)
     }
 
     private func redeem(_ form: [(String, String)], _ endpoint: TokenEndpoint) async throws -> TokenResponse {

@@ -4,43 +4,107 @@ import Logging
 import OAuthWire
 import SystemSupport
 
-/// The last step of every sign-in: validates and stores its tokens.
-struct SignInCommit: Sendable {
-    let environment: FlowEnvironment
-    let context: RequestContext
-    let authority: Authority
-    let metadata: ProviderMetadata
+/// A sign-in, whatever its grant: the provider, what is asked of it, and the key of the tokens.
+///
+/// A flow makes its grant's form and judges its refusals; this redeems it, and validates and stores the answer.
+struct SignIn: Sendable {
+    /// The origin of the tokens' key.
+    enum Key {
+        /// The scheme's; at an authority that binds tokens, a new one.
+        case new(AuthenticationScheme)
+        /// The key of a sign-in that was prepared before; `nil` for bearer tokens.
+        case kept(TokenProof?)
+    }
+
+    var environment: FlowEnvironment
+    var context: RequestContext
+    var authority: Authority
+    var metadata: ProviderMetadata
     /// The account that the program asked for, if any.
-    let wanted: Account?
+    let account: Account?
     /// The scopes that the program requested.
     let scopes: Set<Scope>
-    /// The key that the access token was requested for; `nil` for a bearer token.
-    var proof: TokenProof?
+    /// The scopes of the request: the program's, and those that the library adds.
+    var asked: [String]
+    /// The claims request that is sent. Its essential `acr` is checked.
+    var claims: String?
+    /// The key that the access token is requested for; `nil` for a bearer token.
+    let proof: TokenProof?
     var source = AuthenticationResult.Source.identityProvider
     /// Whether the refresh token of an answer that is not stored is revoked. One that a program has elsewhere is not.
     var revokesUnwanted = true
-    /// Whether the request had the program's own parameters.
-    var hasParameters = true
+
+    /// Makes every check that is possible before a person begins or a grant is spent, and finds the provider.
+    ///
+    /// - Parameters:
+    ///   - named: The call's own authority, or `nil` for the configured authority.
+    ///   - account: The account to sign in, whose cloud it is; `nil` if the call names none.
+    ///   - requiresPersistence: Whether a cache that cannot be written ends the sign-in.
+    init(
+        _ environment: FlowEnvironment,
+        _ context: RequestContext,
+        at named: Authority?,
+        for account: Account? = nil,
+        scopes: Set<Scope>,
+        claims: String? = nil,
+        key: Key = .new(.bearer),
+        requiresPersistence: Bool = false
+    ) async throws {
+        let configuration = environment.configuration
+        let own = try scopes.checked()
+        self.claims = try ClaimsParameter.merged(claims, configuration.clientCapabilities)
+        authority = try environment.clouds.authority(named, of: account)
+        try configuration.checkNamesOpenID(scopes, at: authority)
+        try await environment.checkPersistence(isRequired: requiresPersistence, context)
+        metadata = try await environment.resolver.metadata(for: authority, context: context)
+        asked = own.appendingMissing(configuration.scopesToAdd(for: authority, metadata))
+        switch key {
+        case .new(let scheme): proof = try await environment.proofOfSignIn(scheme, at: authority, metadata)
+        case .kept(let kept): proof = kept
+        }
+        (self.environment, self.context, self.account, self.scopes) = (environment, context, account, scopes)
+    }
+
+    /// The token endpoint. Each request proves the key, and asks for tokens that are bound to it.
+    var endpoint: TokenEndpoint {
+        var endpoint = TokenEndpoint(environment, authority, metadata, context, provenBy: proof?.dpop)
+        endpoint.parameters += proof?.binding.parameters ?? []
+        return endpoint
+    }
+
+    /// The scopes and the claims of a request to the token endpoint, which Microsoft's alone repeat from the page's address.
+    var repeated: (scopes: [String], claims: String?) { authority.isMicrosoft ? (asked, claims) : ([], nil) }
+
+    /// Fetches the keys of ID tokens, before a grant is spent whose answer is checked with them.
+    func fetchKeys() async throws {
+        guard authority.issuesIDTokens else { return }
+        let validation = GrantValidation(environment: environment, context: context)
+        if let failure = await validation.fetchKeys(metadata, of: authority) { throw failure }
+    }
 
     /// Validates and stores an answer.
     ///
     /// - Parameters:
-    ///   - asked: The scopes of the request, including those that the library added.
     ///   - nonce: The value that the ID token has to repeat; `nil` if the request could have none.
-    ///   - claims: The claims request that was sent. Its essential `acr` is checked.
     ///   - required: The way in which the person must have authenticated.
     ///   - maxAge: The most seconds since the person authenticated; `nil` if the program set no limit.
-    func run(
+    ///   - hasParameters: Whether the request had the program's own parameters.
+    ///   - advice: The error's text if the provider gives no ID token with this grant; `nil` if each must.
+    func finish(
         _ response: TokenResponse,
-        asked: [String],
-        nonce: String?,
-        claims: String?,
+        nonce: String? = nil,
         required: RequiredAuthentication = RequiredAuthentication(),
-        maxAge: Int?
+        maxAge: Int? = nil,
+        hasParameters: Bool = true,
+        withoutIDToken advice: String? = nil
     ) async throws -> AuthenticationResult {
-        let proof = authority.dpop == .whenOffered && response.tokenType?.lowercased() == "bearer" ? nil : proof
+        let mayBeBearer = authority.dpop == .whenOffered && response.tokenType?.lowercased() == "bearer"
+        let proof = mayBeBearer ? nil : proof
         var grant: TokenGrant
         do {
+            if let advice, authority.issuesIDTokens, response.fault == nil, response.idToken == nil {
+                throw context.error(.unsupported, advice)
+            }
             grant = try await GrantValidation(environment: environment, context: context).signInGrant(
                 response,
                 authority: authority,
@@ -83,7 +147,10 @@ struct SignInCommit: Sendable {
         let lacksRefreshToken = source != .broker && response.refreshToken == nil && asked.contains("offline_access")
         return (lacksRefreshToken ? result.lackingRefreshToken() : result).proven(by: proof)
     }
+}
 
+// The end of a sign-in: its tokens are stored, or are of no use to anybody.
+extension SignIn {
     /// Stores the tokens, or revokes the refresh token: it does not stay valid without a record that has it.
     private func committed(
         _ grant: TokenGrant,
@@ -132,12 +199,12 @@ struct SignInCommit: Sendable {
     }
 
     private func checkPerson(_ grant: TokenGrant) throws {
-        guard let wanted, authority.issuesIDTokens, wanted.id != grant.identity.accountID else { return }
+        guard let account, authority.issuesIDTokens, account.id != grant.identity.accountID else { return }
         throw context.error(
             .accountMismatch,
             """
             \(Self.name(grant.profile?.username, grant.identity.accountID)) signed in, but \
-            \(Self.name(wanted.username, wanted.id)) was requested. Nothing was stored. Sign in again with the requested account.
+            \(Self.name(account.username, account.id)) was requested. Nothing was stored. Sign in again with the requested account.
             """
         )
     }
@@ -149,9 +216,9 @@ struct SignInCommit: Sendable {
 
     private func store(_ grant: TokenGrant, _ key: DPoPKey?) async throws -> CredentialSnapshot? {
         var identity = grant.identity
-        if !authority.issuesIDTokens, let wanted {
-            identity.accountID = wanted.id
-            identity.homeAccountID = wanted.homeAccountID
+        if !authority.issuesIDTokens, let account {
+            identity.accountID = account.id
+            identity.homeAccountID = account.homeAccountID
         }
         let now = environment.clock.unixSeconds
         let id = RecordID(authority: authority, account: identity.accountID)
@@ -182,30 +249,12 @@ struct SignInCommit: Sendable {
 }
 
 extension FlowEnvironment {
-    /// Returns the provider that a sign-in goes to, after every check that is possible beforehand.
-    ///
-    /// - Parameters:
-    ///   - named: The call's own authority, or `nil` for the configured authority.
-    ///   - account: The account to sign in, whose cloud it is; `nil` if the call names none.
-    func signInTarget(
-        _ named: Authority?,
-        for account: Account?,
-        scopes: Set<Scope>,
-        requiresPersistence: Bool,
-        _ context: RequestContext
-    ) async throws -> (Authority, ProviderMetadata) {
-        let authority = try clouds.authority(named, of: account)
-        try configuration.checkNamesOpenID(scopes, at: authority)
-        try await checkPersistence(isRequired: requiresPersistence, context)
-        return (authority, try await resolver.metadata(for: authority, context: context))
-    }
-
     /// Checks, before the person begins, whether the tokens of a sign-in can be stored.
     ///
     /// - Parameter isRequired: Whether a cache that cannot be written ends the sign-in. The cache is checked in any
     ///   case, so that a locked keyring is unlocked now rather than behind the browser.
     /// - Throws: The cache's error, as `.cache`, if `isRequired` is `true`; `CancellationError`.
-    private func checkPersistence(isRequired: Bool, _ context: RequestContext) async throws {
+    fileprivate func checkPersistence(isRequired: Bool, _ context: RequestContext) async throws {
         do {
             try await store.checkWritable()
         } catch let error as AuthenticationError where !isRequired {

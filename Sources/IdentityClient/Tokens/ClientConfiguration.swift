@@ -99,6 +99,8 @@ public struct ClientConfiguration: Sendable {
     ///
     /// The key is made at the sign-in, kept in the account's record, and removed with it. Every request to the server has a
     /// proof of it. The accounts and tokens are kept apart from those of a program that asks for bearer tokens.
+    /// Each way to sign in does so; a refresh token from another library, which is bound to another key or to none, is refused
+    /// with `.unsupported` if bound tokens are required.
     ///
     /// Another policy is refused by ``PublicClientApplication/init(_:)`` (`.invalidArgument`) for a Microsoft authority, and
     /// one of endpoints alone: see ``AuthenticationScheme/pop``.

@@ -59,7 +59,7 @@ extension TokenEndpoint {
         _ authority: Authority,
         _ metadata: ProviderMetadata,
         _ context: RequestContext,
-        provenBy key: DPoPKey? = nil
+        provenBy key: DPoPKey?
     ) {
         self.init(
             client: environment.client,

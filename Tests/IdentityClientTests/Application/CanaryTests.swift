@@ -62,7 +62,7 @@ import Testing
         return credentials
     }
 
-    private func request() throws -> AuthorizationRequest {
+    private func request() async throws -> AuthorizationRequest {
         var message = AuthorizationRequestMessage(
             clientID: "c",
             redirectURI: "http://127.0.0.1",
@@ -77,12 +77,22 @@ import Testing
             validUntil: Date(timeIntervalSince1970: 0),
             message: message,
             parameters: InteractiveParameters(scopes: ["read"]),
-            authority: try .entra(),
-            metadata: try #require(try Authority.entra().templates),
-            tokenScopes: ["read"],
-            proofKey: ProofKey(verifier: String(repeating: Self.secret, count: 8)),
-            correlationID: UUID()
+            signIn: try await signIn(),
+            proofKey: ProofKey(verifier: String(repeating: Self.secret, count: 8))
         )
+    }
+
+    /// A sign-in at a server that is not asked for its metadata.
+    private func signIn() async throws -> SignIn {
+        let authority = try Authority.oauth2(.init(authorization: "https://h/authorize", token: "https://h/token"))
+        var configuration = PublicClientApplication.Configuration(
+            clientID: "c",
+            authority: authority,
+            cache: InMemoryTokenCache()
+        )
+        configuration.clientSecret = ClientSecret(rawValue: Self.secret)
+        let environment = FlowEnvironment(configuration)
+        return try await SignIn(environment, environment.context(nil), at: nil, scopes: ["read"])
     }
 
     /// The checks do find a leaked secret.
@@ -108,7 +118,7 @@ import Testing
             token, TokenExchangeParameters(.token(token), actor: token),
             TokenExchangeResult(token: token, expiresOn: nil, refreshToken: Self.secret),
             result(), result(.failed(failure)), account(), record, [key: record], cache, configuration, application,
-            try request(), redirect,
+            try await request(), redirect,
             AuthenticationResult.Persistence.failed(failure), failure, ProofKey(verifier: Self.secret),
             InteractiveParameters(scopes: ["read"]), SilentParameters(scopes: ["read"], account: account()),
             Scope.openID,

@@ -28,7 +28,7 @@ import Testing
         return credentials
     }
 
-    /// A sign-in, as `SignInCommit` commits it.
+    /// A sign-in, as `SignIn` commits it.
     @discardableResult
     private func signIn(_ signInID: String, _ refreshToken: String) async throws -> CredentialSnapshot? {
         let write = try Fixture.signIn(Self.credentials(signInID, refreshToken))

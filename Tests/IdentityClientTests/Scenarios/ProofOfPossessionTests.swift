@@ -107,7 +107,8 @@ struct ProofOfPossessionTests {
         #expect(bearer.accessToken != result.accessToken && bearer.scheme == .bearer)
         // What a program pastes is finished in the same way.
         let request = try await application.prepareAuthorization(wanted)
-        #expect(request.proof?.binding.keyID == setup.provider.introspect(accessToken: result.accessToken)?.keyID)
+        let keyID = setup.provider.introspect(accessToken: result.accessToken)?.keyID
+        #expect(request.signIn.proof?.binding.keyID == keyID)
     }
 
     @Test func aDeviceCodeGivesABoundToken() async throws {

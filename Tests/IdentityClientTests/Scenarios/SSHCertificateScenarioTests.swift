@@ -87,7 +87,7 @@ struct SSHCertificateScenarioTests {
         // A prepared sign-in keeps the key, also for another process.
         let request = try await application.prepareAuthorization(wanted)
         let restored = try await setup.application().restoreAuthorization(try request.serialized())
-        #expect(restored.proof?.binding == request.proof?.binding && request.proof != nil)
+        #expect(restored.signIn.proof?.binding == request.signIn.proof?.binding && request.signIn.proof != nil)
     }
 
     @Test func aDeviceCodeGivesACertificate() async throws {
