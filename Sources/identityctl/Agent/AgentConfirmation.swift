@@ -34,14 +34,23 @@ struct AgentOffer: Hashable, Sendable {
     let profile: String
     let account: Account.ID
     /// The account's name, for people.
-    let accountName: String
+    var accountName: String
     /// The scopes that were asked for and those that the token has, in order.
-    let scopes: String
+    var scopes: String
     var audience: String?
     /// The claims that the request demands of the provider.
     var claims: String?
     /// Whether an ID token goes with the access token.
     var hasIDToken = false
+
+    /// Whether a yes for this offer is one for what has come in its place: nothing of it is more.
+    func covers(_ other: AgentOffer) -> Bool {
+        var narrowed = self
+        let had = Set(scopes.split(separator: " "))
+        if had.isSuperset(of: other.scopes.split(separator: " ")) { narrowed.scopes = other.scopes }
+        narrowed.accountName = other.accountName
+        return narrowed == other
+    }
 
     fileprivate var text: String {
         let tokens = hasIDToken ? "an access token and an ID token" : "an access token"

@@ -20,7 +20,17 @@ final class AgentService: Sendable {
         let begun: Int
     }
 
-    /// A token, before the person is asked.
+    /// A request, before the provider is asked for anything.
+    fileprivate struct Asked {
+        let profile: AgentProfile
+        let policy: AgentPolicy
+        let application: PublicClientApplication
+        let parameters: SilentParameters
+        /// Whether a usual sign-in for the profile gives the token.
+        let isUsual: Bool
+    }
+
+    /// A token, before it is handed out.
     private struct Found {
         let wanted: AgentRenewal.Wanted
         let policy: AgentPolicy
@@ -162,11 +172,9 @@ final class AgentService: Sendable {
 
     private func token(_ request: AgentRequest.Token, _ peer: AgentPeer?) async throws -> [UInt8] {
         try checkUnlocked()
+        let allowed = try await allowed(request, peer)
         let found = try await found(for: request)
-        if found.policy.confirmation != .never {
-            let question = AgentQuestion(offer: found.offer, caller: peer?.caller, hint: request.hint)
-            try await confirmations.confirm(question, found.policy.confirmation)
-        }
+        if allowed?.covers(found.offer) != true { try await confirm(found.offer, found.policy, request, peer) }
         try checkUnlocked()  // the screen may have been locked meanwhile
         renewal.remember(found.wanted)
         log(
@@ -179,6 +187,33 @@ final class AgentService: Sendable {
             isNew: isNew(found.accessToken, for: peer)
         )
         return found.answer
+    }
+
+    /// Asks the person, where the profile says so, before the provider is asked: a caller without a yes causes no request to it.
+    ///
+    /// - Returns: The offer that the person allowed; `nil` if there was no question.
+    private func allowed(_ request: AgentRequest.Token, _ peer: AgentPeer?) async throws -> AgentOffer? {
+        guard !request.usesCacheOnly, try AgentPolicy(profiles.chosen(by: request)).confirmation != .never else {
+            return nil
+        }
+        let asked = try await asked(request)
+        let token = try await advising(asked.profile, request, asked.isUsual) { try await asked.keptToken() }
+        if let token, request.claims == nil, !request.forcesRefresh { try asked.check(token, request) }
+        let offer = asked.offer(of: token, request)
+        try await confirm(offer, asked.policy, request, peer)
+        try checkUnlocked()
+        return offer
+    }
+
+    private func confirm(
+        _ offer: AgentOffer,
+        _ policy: AgentPolicy,
+        _ request: AgentRequest.Token,
+        _ peer: AgentPeer?
+    ) async throws {
+        guard policy.confirmation != .never else { return }
+        let question = AgentQuestion(offer: offer, caller: peer?.caller, hint: request.hint)
+        try await confirmations.confirm(question, policy.confirmation)
     }
 
     /// Looks for a token once for all equal requests that came before the look began: a hundred programs may ask at once.
@@ -196,7 +231,8 @@ final class AgentService: Sendable {
         }
     }
 
-    private func look(for request: AgentRequest.Token) async throws -> Found {
+    /// Returns what a request asks for, as far as the policy allows it. Nothing is asked of the provider.
+    private func asked(_ request: AgentRequest.Token) async throws -> Asked {
         let profile = try profiles.chosen(by: request)
         let name = profile.name.printable
         let policy = try AgentPolicy(profile)
@@ -206,7 +242,7 @@ final class AgentService: Sendable {
         let application = try application(of: profile)
         // Another sign-in than the usual one would be needed for more than that.
         let isUsual = request.claims == nil && request.user == nil && scopes.isSubset(of: policy.defaultScopes)
-        do {
+        return try await advising(profile, request, isUsual) {
             var parameters = SilentParameters(
                 scopes: scopes,
                 account: try await profile.account(request.user, in: application),
@@ -217,31 +253,37 @@ final class AgentService: Sendable {
                 allowsExpiredToken: request.allowsExpiredToken
             )
             parameters.refusedToken = request.refusedToken
+            return Asked(
+                profile: profile,
+                policy: policy,
+                application: application,
+                parameters: parameters,
+                isUsual: isUsual
+            )
+        }
+    }
+
+    private func look(for request: AgentRequest.Token) async throws -> Found {
+        let asked = try await asked(request)
+        let (profile, application, parameters) = (asked.profile, asked.application, asked.parameters)
+        return try await advising(profile, request, asked.isUsual) {
             var result = try await application.acquireTokenSilently(parameters)
             var idToken: IDToken?
             if request.wantsIDToken {
                 (result, idToken) = try await application.renewingIDToken(of: result, parameters)
             }
-            if isUsual { signIns.done(for: profile, having: result, in: application) }
-            try policy.check(result, audience: request.audience, profile: name)
+            if asked.isUsual { signIns.done(for: profile, having: result, in: application) }
+            try asked.check(result, request)
             return Found(
                 wanted: AgentRenewal.Wanted(
                     application: application,
                     parameters: parameters,
                     profile: profile,
-                    isUsual: isUsual,
+                    isUsual: asked.isUsual,
                     result: result
                 ),
-                policy: policy,
-                offer: AgentOffer(
-                    profile: name,
-                    account: result.account.id,
-                    accountName: result.account.shortLabel,
-                    scopes: policy.handedOut(scopes, result).text,
-                    audience: request.audience,
-                    claims: parameters.claims,
-                    hasIDToken: idToken != nil
-                ),
+                policy: asked.policy,
+                offer: asked.offer(of: result, request),
                 accessToken: result.accessToken,
                 source: result.source,
                 answer: AgentAnswer.token(
@@ -253,6 +295,18 @@ final class AgentService: Sendable {
                     username: try profile.environment.given("username", nil)?.text
                 ).answerLine
             )
+        }
+    }
+
+    /// Does `work`, and adds to an error that asks for a person how to sign in.
+    private func advising<Value>(
+        _ profile: AgentProfile,
+        _ request: AgentRequest.Token,
+        _ isUsual: Bool,
+        _ work: () async throws -> Value
+    ) async throws -> Value {
+        do {
+            return try await work()
         } catch let error as AuthenticationError where .interactionRequired ~= error.code {
             if isUsual { signIns.needed(for: profile) }
             let claims = error.claims ?? request.claims
@@ -339,6 +393,39 @@ extension AgentService {
             guard let failure = loaded.application.unwrittenRefresh else { continue }
             logger.error("New tokens could not be stored: a sign-in may be needed. \(failure.message)")
         }
+    }
+}
+
+extension AgentService.Asked {
+    /// Returns the token that is kept here, even one that has expired, for its scopes; `nil` if the provider would tell them.
+    fileprivate func keptToken() async throws -> AuthenticationResult? {
+        var kept = parameters
+        (kept.usesCacheOnly, kept.allowsExpiredToken, kept.minimumValidity) = (true, true, .zero)
+        (kept.claims, kept.forcesRefresh, kept.refusedToken) = (nil, false, nil)
+        do {
+            return try await application.acquireTokenSilently(kept)
+        } catch AuthenticationError.Code.networkNotAllowed {
+            return nil
+        }
+    }
+
+    /// Checks a token before it leaves the agent.
+    fileprivate func check(_ token: AuthenticationResult, _ request: AgentRequest.Token) throws {
+        try policy.check(token, audience: request.audience, profile: profile.name.printable)
+    }
+
+    /// What would be handed out: the asked scopes, and those that the token has beyond them.
+    fileprivate func offer(of token: AuthenticationResult?, _ request: AgentRequest.Token) -> AgentOffer {
+        let account = token?.account ?? parameters.account
+        return AgentOffer(
+            profile: profile.name.printable,
+            account: account.id,
+            accountName: account.shortLabel,
+            scopes: (token.map { policy.handedOut(parameters.scopes, $0) } ?? parameters.scopes).text,
+            audience: request.audience,
+            claims: parameters.claims,
+            hasIDToken: request.wantsIDToken
+        )
     }
 }
 

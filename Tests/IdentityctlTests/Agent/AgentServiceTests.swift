@@ -211,6 +211,59 @@ import Testing
         #expect(texts.withLock(\.count) == before)
     }
 
+    /// A caller without a yes causes no request to the provider, whatever it demands, and a yes is asked for once.
+    @Test(
+        .timeLimit(.minutes(1)),
+        arguments: [
+            #","claims":"{\"a\":1}""#, #","force_refresh":true"#, #","refused_token":"TOKEN""#,
+            #","id_token":true,"force_refresh":true"#, "",
+        ]
+    )
+    func asksThePersonBeforeTheProvider(members: String) async throws {
+        let texts = Mutex<[String]>([])
+        let rules = ["IDENTITYCTL_AGENT_CONFIRM": "always", "IDENTITYCTL_AGENT_SCOPE": "*"]
+        func service(answering answer: String) throws -> AgentService {
+            try self.service(rules) { notice, _ in
+                texts.withLock { $0.append(notice.text) }
+                return answer
+            }
+        }
+        let account = try #require(try await application.allAccounts().first)
+        let kept = try await application.acquireTokenSilently(scopes: ["files.read"], account: account).accessToken
+        if members.isEmpty { clock.advance(by: .seconds(4000)) }  // it has expired
+        provider.forgetRequests()
+        let request = #"{"request":"access_token""# + members.replacing("TOKEN", with: kept) + "}"
+        let denying = try service(answering: "deny")
+        for _ in 0..<3 {
+            #expect(try await ask(denying, request).string("code") == "user_cancelled.access_denied")
+        }
+        #expect(provider.requests.isEmpty && texts.withLock(\.count) == 1)
+        #expect(try await ask(service(answering: "allow"), request).string("status") == "success")
+        let (first, second) = texts.withLock { ($0.first, $0.dropFirst()) }
+        #expect(provider.count(of: .token) == 1 && Array(second) == [first], "\(first ?? "")")
+    }
+
+    /// The person allowed one scope, and the provider gives more.
+    @Test(.timeLimit(.minutes(1))) func asksAgainIfTheTokenHasMoreThanWasAllowed() async throws {
+        let answers = Mutex(["allow", "deny"])
+        let texts = Mutex<[String]>([])
+        let rules = ["IDENTITYCTL_AGENT_CONFIRM": "always", "IDENTITYCTL_AGENT_SCOPE": "*"]
+        let service = try service(rules) { notice, _ in
+            texts.withLock { $0.append(notice.text) }
+            return answers.withLock { $0.removeFirst() }
+        }
+        provider.failNext(
+            .token,
+            with: .answer(
+                status: 200,
+                body: #"{"access_token":"wide","token_type":"Bearer","expires_in":3600,"scope":"files.write admin"}"#
+            )
+        )
+        let answer = try await ask(service, #"{"request":"access_token","scope":"files.write"}"#)
+        #expect(answer.string("code") == "user_cancelled.access_denied" && answer.string("access_token") == nil)
+        #expect(texts.withLock { $0.map { $0.contains("admin") } } == [false, true])
+    }
+
     /// Only a caller that has the token can have it renewed, and the yes is for renewed tokens too.
     @Test(.timeLimit(.minutes(1))) func aYesIsForTheTokenInPlaceOfARefusedOne() async throws {
         let asked = Mutex(0)
