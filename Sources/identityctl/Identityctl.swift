@@ -53,6 +53,7 @@ struct Identityctl: AsyncParsableCommand {
             }
             if let command = TokenCommand(quickly: arguments) { try await command.run() }
             var command = try parseAsRoot(arguments)
+            if command is MCPCommand { ParentVariables.adopt() }
             if var command = command as? any AsyncParsableCommand {
                 try await command.run()
             } else {

@@ -15,6 +15,8 @@ struct LinesIntegration: Integration {
     var common: [String] = []
     /// Returns the setting that a line makes.
     let use: @Sendable (String) -> IntegrationUse?
+    /// Whether a line of these that makes the same setting as another one is an older form of it.
+    var replacesSameUse = false
     /// Whether another tool uses the same link.
     var isLinkShared: @Sendable () async throws -> Bool = { false }
 
@@ -24,6 +26,7 @@ struct LinesIntegration: Integration {
         let (wanted, notes) = try lines(subject)
         var missing: [String] = []
         for line in wanted + common where !(content.lines + missing).contains(line) {
+            content.lines.removeAll { isOlder($0, than: line) }
             // The same line is as good, but a section must not be there twice.
             let isSame = content.others.contains(line) && !line.hasPrefix("[")
             if let other = (content.others + content.lines).first(where: { conflicts($0, line) }), !isSame {
@@ -46,7 +49,7 @@ struct LinesIntegration: Integration {
         var content = try MarkedLines(file, of: tool.name)
         let unwanted = try subject.map { try lines($0).lines } ?? content.lines
         let before = content.lines
-        content.lines.removeAll { unwanted.contains($0) }
+        content.lines.removeAll { line in unwanted.contains { $0 == line || isOlder(line, than: $0) } }
         if content.lines.allSatisfy(common.contains) { content.lines = [] }
         let removed = before.filter { !content.lines.contains($0) }
         var isNeeded = !content.lines.isEmpty
@@ -55,6 +58,11 @@ struct LinesIntegration: Integration {
             changes: (removed.isEmpty ? [] : [.write(file, content.bytes, "remove \(removed.joined(separator: "; "))")])
                 + (isNeeded ? [] : link?.removing() ?? [])
         )
+    }
+
+    private func isOlder(_ line: String, than other: String) -> Bool {
+        guard replacesSameUse, let use = use(other) else { return false }
+        return self.use(line) == use
     }
 
     func uses() async throws -> [IntegrationUse] {

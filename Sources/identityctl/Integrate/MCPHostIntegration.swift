@@ -16,7 +16,10 @@ struct MCPServerEntry: Hashable, Sendable {
     /// - Throws: `UsageError` for an address that a token must not be sent to, or a name that some program does not accept.
     init(address given: Given, name: String?, profile: ProfileName?) throws {
         guard let served = ServedAddress(asked: given.text) else { throw given.error(ServedAddress.form) }
-        guard given.text.utf8.areVisible else { throw given.error("blanks and control characters are not possible.") }
+        guard given.text.utf8.areVisible, !given.text.utf8.contains(where: "{}".utf8.contains) else {
+            // Programs replace ${NAME} and the like.
+            throw given.error("blanks, braces and control characters are not possible.")
+        }
         let host = served.text.split(separator: "/").dropFirst().first ?? ""
         let usual = String(decoding: host.utf8.map { $0.isAlphanumeric ? $0 : UInt8(ascii: "-") }, as: UTF8.self)
         self.name = name ?? usual
@@ -177,16 +180,43 @@ struct MCPHostIntegration: Integration {
 
     private func entry(_ server: MCPServerEntry) -> JSONObject {
         let command = isDesktopProgram ? home.linked : home.command
-        guard form != .list else {
-            return JSONObject([("type", .string("local")), ("command", .strings([command] + server.arguments))])
+        let type: [(String, JSONValue)] =
+            switch form {
+            case .list: [("type", .string("local"))]
+            case .typed: [("type", .string("stdio"))]
+            case .plain: []
+            }
+        let words: [(String, JSONValue)] =
+            form == .list
+            ? [("command", .strings([command] + server.arguments))]
+            : [("command", .string(command)), ("args", .strings(server.arguments))]
+        var entry = JSONObject(type + words)
+        let places = home.placesOfSignIns
+        if !places.isEmpty { entry[form == .list ? "environment" : "env"] = .object(JSONObject(places)) }
+        return entry
+    }
+}
+
+extension Home {
+    /// The variables of this command that say where sign-ins and profiles are. The program that starts the bridge may not pass them
+    /// on, and the bridge would look in another place.
+    fileprivate var placesOfSignIns: [(name: String, value: JSONValue)] {
+        ["IDENTITYCTL_CACHE", "XDG_STATE_HOME", "XDG_CONFIG_HOME"].compactMap { name in
+            environment[name].map { (name, .string($0)) }
         }
-        let type: [(String, JSONValue)] = form == .typed ? [("type", .string("stdio"))] : []
-        return JSONObject(type + [("command", .string(command)), ("args", .strings(server.arguments))])
     }
 }
 
 extension LinesIntegration {
-    /// Codex has a table for each server. One line means the same, and stands before all tables.
+    /// The variables that Codex passes on by their names. It starts a server with few of them.
+    private static let passedOn =
+        [
+            "DISPLAY", "WAYLAND_DISPLAY", "XAUTHORITY", "XDG_RUNTIME_DIR", "DBUS_SESSION_BUS_ADDRESS", "BROWSER",
+            "SSH_CONNECTION", "https_proxy", "HTTPS_PROXY", "all_proxy", "ALL_PROXY", "no_proxy", "NO_PROXY",
+        ] + ["agent", "profile", "sign-in", "browser", "proxy", "ca-file"].map(Environment.variable)
+
+    /// Codex has a table for each server. One line means the same, and stands before all tables. Its usual time for a start is too
+    /// short for a sign-in.
     ///
     /// - SeeAlso: [Codex](https://developers.openai.com/codex/mcp), "config.toml"
     static func codex(in home: Home) -> LinesIntegration {
@@ -199,9 +229,16 @@ extension LinesIntegration {
             lines: { subject in
                 guard let server = subject.server else { return ([], []) }
                 // A string of JSON is one of TOML.
-                let words = server.arguments.map { JSONValue.string($0).jsonText }.joined(separator: ", ")
-                let command = JSONValue.string(home.command).jsonText
-                return (["\(key)\(server.name) = { command = \(command), args = [\(words)] }"], [])
+                func list(_ words: [String]) -> String {
+                    "[\(words.map { JSONValue.string($0).jsonText }.joined(separator: ", "))]"
+                }
+                let values = home.placesOfSignIns.map { "\($0.name) = \($0.value.jsonText)" }
+                let items =
+                    [
+                        "command = \(JSONValue.string(home.command).jsonText)", "args = \(list(server.arguments))",
+                        "env_vars = \(list(passedOn))", "startup_timeout_sec = 75",
+                    ] + (values.isEmpty ? [] : ["env = { \(values.joined(separator: ", ")) }"])
+                return (["\(key)\(server.name) = { \(items.joined(separator: ", ")) }"], [])
             },
             conflicts: { other, own in
                 let name = own.dropFirst(key.count).prefix { $0 != " " }
@@ -216,9 +253,12 @@ extension LinesIntegration {
                 guard line.hasPrefix(key) else { return nil }
                 let name = line.dropFirst(key.count).prefix { $0 != " " }
                 let parts = line.utf8.split(separator: UInt8(ascii: "\""), omittingEmptySubsequences: false)
-                let words = parts.enumerated().filter { $0.offset % 2 == 1 }.map { String(Substring($0.element)) }
+                // The words end where the list of arguments does.
+                let end = parts.indices.first { $0 % 2 == 0 && parts[$0].contains(UInt8(ascii: "]")) } ?? parts.endIndex
+                let words = parts.indices.filter { $0 % 2 == 1 && $0 < end }.map { String(Substring(parts[$0])) }
                 return MCPServerEntry(name: String(name), words: words)?.use
-            }
+            },
+            replacesSameUse: true
         )
     }
 }

@@ -17,6 +17,7 @@ extension MCPCommand {
                 """
             )
         }
+        try refuseWayOfToken()
         if try variables.given("agent", nil) != nil { return variables }
         if let given = try variables.given("profile", provider.profile), given.text != ProfileName.none {
             let environment = try provider.environment(above: variables)
@@ -30,6 +31,23 @@ extension MCPCommand {
         if let known = try KnownResources(variables).profile(for: url) { return variables.above(known) }
         guard let address = ServedAddress(asked: url) else { return variables }
         return variables.above(try ProfileDirectory(variables).profile(serving: address) { _ in })
+    }
+
+    /// Refuses the options that lead the token elsewhere, to a proxy for example: they may be those of a project's file. A profile
+    /// and a variable are the person's.
+    private func refuseWayOfToken() throws {
+        let given = [
+            ("proxy", provider.proxy), ("ca-file", provider.caFile), ("cache", provider.cache),
+            ("token-parameter", provider.tokenParameters.first),
+        ].filter { $0.1 != nil }.map(\.0)
+        guard let first = given.first else { return }
+        throw UsageError(
+            """
+            'identityctl mcp' takes no \(given.map { "--\($0)" }.joined(separator: ", ")): the file of a project could give it. Keep it \
+            in a profile (identityctl profile add NAME --resource \(url.shellWord) --\(first) …), and give --profile NAME; or set \
+            \(Environment.variable(for: first)).
+            """
+        )
     }
 
     /// The same options for `call`.

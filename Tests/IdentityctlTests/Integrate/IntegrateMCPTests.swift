@@ -81,7 +81,7 @@ import Testing
             file: ".codex/config.toml",
             before: "model = \"m\"\n\n[mcp_servers.docs]\ncommand = \"npx\"\nargs = [\"-y\", \"docs\"]\n",
             entry:
-                #"mcp_servers.mcp-example-test = { command = "PROGRAM", args = ["mcp", "https://mcp.example.test/mcp"] }"#
+                #"mcp_servers.mcp-example-test = { command = "PROGRAM", args = ["mcp", "https://mcp.example.test/mcp"], env_vars = ["DISPLAY", "#
         ),
     ]
 
@@ -143,6 +143,7 @@ import Testing
         .timeLimit(.minutes(1)),
         arguments: [
             ["claude-code"], ["claude-code", "--resource", "http://mcp.example.test"],
+            ["claude-code", "--resource", "https://a.test/${HOME}"], ["codex", "--resource", "https://a.test/{x}"],
             ["claude-code", "--resource", "https://a.test", "--name", "a b"], ["claude-code", "--profile", "work"],
             ["claude-code", "--resource", "https://a.test", "--serves", "https://a.test"],
             ["claude-code", "--undo", "--name", "a"], ["git", "--resource", "https://a.test"],
@@ -169,5 +170,64 @@ import Testing
         _ = try await person.login("api")
         let works = try await person.run(["doctor", "--without-browser"])
         #expect(works.output.contains("gemini          ok    api-test (api, "), "\(works)")
+    }
+
+    /// A program starts the bridge with few variables, or with others than the shell in which the person signed in.
+    @Test(
+        .timeLimit(.minutes(1)),
+        arguments: [
+            ("claude-code", #""env":{"IDENTITYCTL_CACHE":"file:PLACE/c","XDG_STATE_HOME":"PLACE/s"}}"#),
+            ("opencode", #""environment":{"IDENTITYCTL_CACHE":"file:PLACE/c","XDG_STATE_HOME":"PLACE/s"}}"#),
+            (
+                "codex",
+                #", startup_timeout_sec = 75, env = { IDENTITYCTL_CACHE = "file:PLACE/c", XDG_STATE_HOME = "PLACE/s" } }"#
+            ),
+        ]
+    )
+    func writesWhereTheSignInsAre(tool: String, entry: String) async throws {
+        var person = try await Person()
+        let secret = ["https_proxy": "http://u:p@proxy.test", "IDENTITYCTL_CA_FILE": "/ca.pem", "DISPLAY": ":42"]
+        person.variables.merge(secret) { $1 }
+        person.variables["IDENTITYCTL_CACHE"] = "file:\(person.home)/c"
+        person.variables["XDG_STATE_HOME"] = "\(person.home)/s"
+        #expect(try await person.integrate(tool, "--resource", Self.address).status == 0)
+        let file = try #require(Self.cases.first { $0.tool == tool }).file
+        let text = try #require(person.text(file))
+        #expect(text.contains(entry.replacing("PLACE", with: person.home)), "\(text)")
+        for value in secret.values { #expect(!text.contains(value), "\(text)") }
+        // Codex passes these on by their names.
+        for name in ["DISPLAY", "DBUS_SESSION_BUS_ADDRESS", "SSH_CONNECTION", "IDENTITYCTL_AGENT", "https_proxy"] {
+            #expect(text.contains("\"\(name)\"") == (tool == "codex"), "\(text)")
+        }
+        #expect(try await person.integrate(tool, "--resource", Self.address, "--undo").status == 0)
+        #expect(person.text(file) == nil)
+    }
+
+    @Test(.timeLimit(.minutes(1))) func replacesItsOwnOlderLine() async throws {
+        let person = try await Person()
+        let marks = ("# Lines of 'identityctl integrate codex'; --undo removes them.", "# End of identityctl's lines.")
+        let older =
+            #"mcp_servers.mcp-example-test = { command = "identityctl", args = ["mcp", "https://mcp.example.test/mcp"] }"#
+        let before = "\(marks.0)\n\(older)\n\(marks.1)\nmodel = \"m\"\n"
+        try person.write(before, to: ".codex/config.toml")
+        #expect(try await person.integrate("codex", "--resource", Self.address).status == 0)
+        let text = try #require(person.text(".codex/config.toml"))
+        #expect(text.contains("startup_timeout_sec") && !text.contains(older), "\(text)")
+        try person.write(before, to: ".codex/config.toml")
+        #expect(try await person.integrate("codex", "--resource", Self.address, "--undo").status == 0)
+        #expect(person.text(".codex/config.toml") == "model = \"m\"\n")
+    }
+
+    /// A profile carries the proxy and the certificate authority, which the entry itself may not name.
+    @Test(.timeLimit(.minutes(1))) func namesTheProfileThatCarriesTheRest() async throws {
+        let person = try await Person()
+        let address = "https://api.test/mcp"
+        let made = try await person.run([
+            "profile", "add", "corp", "--resource", address, "--proxy", "http://proxy.test:3128",
+        ])
+        #expect(made.status == 0, "\(made)")
+        #expect(try await person.integrate("claude-code", "--profile", "corp").status == 0)
+        let text = try #require(person.text(".claude.json"))
+        #expect(text.contains(#""args":["mcp","--profile","corp","\#(address)"]"#) && !text.contains("proxy"), "\(text)")
     }
 }

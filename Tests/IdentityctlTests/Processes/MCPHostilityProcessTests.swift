@@ -161,6 +161,31 @@ struct MCPHostilityProcessTests {
         tool.interrupt(by: SIGKILL)
     }
 
+    /// A project's file can give any option, and so lead the token elsewhere.
+    @Test(arguments: [
+        ["--proxy", "http://127.0.0.1:9"], ["--ca-file", "/dev/null"], ["--cache", "memory"],
+        ["--token-parameter", "resource=https://other.test"],
+    ])
+    func noOptionLeadsTheTokenElsewhere(option: [String]) async throws {
+        let server = try MCPServer()
+        let person = try await server.person()
+        for more in [[], ["--profile", "work"], ["--sign-in"], ["--renew=expired"]] {
+            let bridge = try Tool(["mcp", server.address] + option + more, person.variables)
+            try bridge.closeInput()
+            let outcome = try await bridge.outcome()
+            #expect(outcome.status == 64 && outcome.errors.contains("takes no \(option[0])"), "\(outcome)")
+            #expect(outcome.errors.contains("IDENTITYCTL_") && outcome.errors.contains("profile add"), "\(outcome)")
+        }
+        #expect(server.requests.isEmpty)
+        // A profile or a variable is the person's word.
+        let name = "IDENTITYCTL_" + option[0].dropFirst(2).uppercased().replacing("-", with: "_")
+        let value = option[1] == "memory" ? "file:\(person.home)/cache" : option[1]
+        let bridge = try Tool(["mcp", server.address], person.variables.merging([name: value]) { $1 })
+        try bridge.type(#"{"id":1,"method":"x"}"#)
+        let answer = try await bridge.answer(1)
+        #expect(answer.object("error")?.string("message")?.contains("takes no") != true, "\(answer)")
+    }
+
     /// A project's file names the address, and could name any profile or client of the person.
     @Test func noAddressGetsATokenThatIsForAnother() async throws {
         let (server, other) = (try MCPServer(), try MCPServer())

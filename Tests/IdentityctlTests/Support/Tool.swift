@@ -88,6 +88,11 @@ final class Tool: Sendable {
         outputPath: String?,
         terminal: FileHandle?
     ) throws {
+        var variables = variables
+        if process.arguments?.first == "mcp" {
+            // A bridge takes what is not set from the process that started it, which is the tests'.
+            variables = Dictionary(Self.namesOfParent.map { ($0, "") }) { $1 }.merging(variables) { $1 }
+        }
         let inherited = ProcessInfo.processInfo.environment.filter { ["PATH", "LD_LIBRARY_PATH"].contains($0.key) }
         var environment = inherited.merging(variables) { $1 }
         if environment["IDENTITYCTL_BROWSER"] == BrowserStandIn.name {
