@@ -102,11 +102,14 @@ struct LoginCommand: ToolCommand {
 
     private var elsewhere: ElsewhereAdvice { ElsewhereAdvice(options: sharedOptions) }
 
-    func run(in session: Session) async throws {
+    func run(in session: Session) async throws { try await run(in: session, asking: nil) }
+
+    /// - Parameter question: The question before the sign-in in place of the usual one. With it, a page opens in any case.
+    func run(in session: Session, asking question: BrowserQuestion?) async throws {
         guard let address = try ResourceSearch.address(provider, session.environment) else {
-            return try await signIn(in: session, for: nil)
+            return try await signIn(in: session, for: nil, asking: question)
         }
-        try await signIn(in: session, for: address)
+        try await signIn(in: session, for: address, asking: question)
     }
 
     /// Whether a token of a known resource can be had without a person.
@@ -123,9 +126,14 @@ struct LoginCommand: ToolCommand {
     /// Signs in for a resource of which no more than the address may be known.
     ///
     /// - Parameter isQuiet: Whether another command goes on with the tokens.
-    func signIn(in session: Session, for address: Given, isQuiet: Bool = false) async throws {
+    func signIn(
+        in session: Session,
+        for address: Given,
+        isQuiet: Bool = false,
+        asking question: BrowserQuestion? = nil
+    ) async throws {
         let isKnown = session.environment.profile?.isOfResource == true
-        if isKnown, try isQuiet || session.environment.isOn("if-needed", ifNeeded), try await isSignedIn(session) {
+        if isKnown, question == nil, try isQuiet || session.environment.isOn("if-needed", ifNeeded), try await isSignedIn(session) {
             return isQuiet ? () : try await signIn(in: session, for: nil)
         }
         let search = ResourceSearch(provider: provider, registration: registration, token: token, session: session)
@@ -133,11 +141,11 @@ struct LoginCommand: ToolCommand {
         do {
             found = try await search.run(for: address)
         } catch let error as AuthenticationError where isKnown && .network ~= error.code {
-            return try await signIn(in: session, for: nil, isQuiet: isQuiet)
+            return try await signIn(in: session, for: nil, isQuiet: isQuiet, asking: question)
         }
         session.adopt(found.profile)
         do {
-            try await signIn(in: session, for: found, isQuiet: isQuiet)
+            try await signIn(in: session, for: found, isQuiet: isQuiet, asking: question)
         } catch let error as AuthenticationError
             where .clientNotRegistered ~= error.code && found.profile.given("registered") != nil
         {
@@ -146,11 +154,16 @@ struct LoginCommand: ToolCommand {
             let again = try await search.run(for: address, replacing: refused)
             session.console.line("The server does not know its registration any more. Registered anew.")
             session.adopt(again.profile)
-            try await signIn(in: session, for: again, isQuiet: isQuiet)
+            try await signIn(in: session, for: again, isQuiet: isQuiet, asking: question)
         }
     }
 
-    private func signIn(in session: Session, for resource: ResourceSearch.Found?, isQuiet: Bool = false) async throws {
+    private func signIn(
+        in session: Session,
+        for resource: ResourceSearch.Found?,
+        isQuiet: Bool = false,
+        asking asked: BrowserQuestion? = nil
+    ) async throws {
         let environment = session.environment
         let command = try browser.command(environment)
         let method = try method(environment)
@@ -176,9 +189,10 @@ struct LoginCommand: ToolCommand {
             inPrivateWindow: try environment.isOn("private-window", privateWindow),
             withholding: ProviderOptions.secretVariables
         )
-        let question = resource.flatMap { found in
+        let unknown = resource.flatMap { found in
             found.isConfigured ? nil : BrowserQuestion(for: found.resource, at: found.authority, of: "identityctl")
         }
+        let question = asked ?? unknown
         // At a terminal without a browser, the person opens the address of the server's page.
         let asksInBrowser =
             method == .browser
@@ -204,7 +218,7 @@ struct LoginCommand: ToolCommand {
             try keep(resource, application, session)
             return try await end(with: result, wanted, after: previous, session, application)
         }
-        let isIfNeeded = try isQuiet || !start && environment.isOn("if-needed", ifNeeded)
+        let isIfNeeded = try asked == nil && (isQuiet || !start && environment.isOn("if-needed", ifNeeded))
         if isIfNeeded {
             switch try await need(given, parameters, application, session.console) {
             case .none(let result):

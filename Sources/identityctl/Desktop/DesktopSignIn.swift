@@ -30,6 +30,8 @@ enum DesktopSignIn {
 /// The turn to sign in, which one process has at a time. After a sign-in that came to nothing, no tab opens for ten minutes.
 struct SignInTurn: Sendable {
     static let pause = 600
+    /// The least number of seconds between two pages for one address after its first sign-in.
+    static let interval = 60
     private static let turns = CacheKey(group: .application("helper"), kind: .application, name: "turn")
 
     /// The place of the lock by which one process has the turn, and of the note about a sign-in that came to nothing.
@@ -48,11 +50,23 @@ struct SignInTurn: Sendable {
     func decline() throws { try PlainFile.write([], to: declined) }
 
     /// Whether a sign-in came to nothing a short time ago.
-    var isDeclined: Bool {
-        guard let written = try? FileManager.default.attributesOfItem(atPath: declined)[.modificationDate] as? Date
+    var isDeclined: Bool { Self.wasWritten(declined, within: Self.pause) }
+
+    private var asked: String { "\(directory)/asked" }
+
+    /// Notes that a page opens where the person was signed in before.
+    func noteQuestion() throws { try PlainFile.write([], to: asked) }
+
+    /// Whether such a page opened in the last minute: a server could demand one for each message.
+    var hasAskedLately: Bool { Self.wasWritten(asked, within: Self.interval) }
+
+    private static func wasWritten(_ path: String, within seconds: Int) -> Bool {
+        guard let written = try? FileManager.default.attributesOfItem(atPath: path)[.modificationDate] as? Date
         else { return false }
-        return (0..<Double(Self.pause)).contains(Date.now.timeIntervalSince(written))
+        return (0..<Double(seconds)).contains(Date.now.timeIntervalSince(written))
     }
+
+    static let hasAsked = "A page for this server was opened in the last minute, so that none opens now."
 
     static let wasDeclined = "The last sign-in came to nothing, so that no browser is opened for ten minutes."
 

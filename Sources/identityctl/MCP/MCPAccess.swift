@@ -13,16 +13,23 @@ import SystemSupport
 final class MCPAccess: Sendable {
     /// The time that a message waits for the person. It is below the 60 s after which hosts give a message up.
     private static let patience = Duration.seconds(55)
-    /// As often as the person signs in for one message: for the first token, and for more scopes.
-    private static let maximumSignIns = 2
+    /// The client, and the token that it sent last.
+    private struct Made: Sendable {
+        let client: AuthenticatedClient
+        let sent: SentToken
+    }
+
+    private final class SentToken: Sendable {
+        let text = Mutex<String?>(nil)
+    }
 
     private let command: MCPCommand
     private let session: Session
     private let transport: MCPTransport
-    /// The client, and the scopes that the server demanded beyond the usual ones.
-    private let made = Mutex<(client: AuthenticatedClient?, demanded: Set<Scope>)>((nil, []))
-    private let makings = SingleFlight<Set<Scope>, AuthenticatedClient>()
-    private let signIns = SingleFlight<Set<Scope>, Void>()
+    /// The client, and the scopes that were granted beyond the usual ones, because the server demanded them.
+    private let made = Mutex<(client: Made?, demanded: Set<Scope>)>((nil, []))
+    private let makings = SingleFlight<Set<Scope>, Made>()
+    private let signIns = SingleFlight<SignInDemand, Void>()
 
     init(_ command: MCPCommand, _ session: Session) throws {
         (self.command, self.session) = (command, session)
@@ -40,60 +47,76 @@ final class MCPAccess: Sendable {
         -> (response: HTTPResponse, body: ResponseBody)
     {
         let body = body.map { RequestBody.json($0) }
-        var count = 0
+        let host = (request.authority ?? "").printable
+        var demand = SignInDemand()
         while true {
+            var sent: SentToken?
             do {
-                let answer = try await client().stream(request, body: body)
-                guard answer.response.status == .unauthorized else { return answer }
-                break
+                let made = try await client()
+                sent = made.sent
+                let answer = try await made.client.stream(request, body: body)
+                guard answer.response.status != .unauthorized else { break }
+                // The client delivers it if the token claims to have the scopes.
+                guard answer.response.status == .forbidden,
+                    let challenge = ResourceChallenge(inChallenges: answer.response.headerFields[values: .wwwAuthenticate])
+                else { return answer }
+                throw AuthenticationError(
+                    .insufficientScope,
+                    "\(host) demands scopes that the token lacks.",
+                    challenge: challenge
+                )
             } catch let error as AuthenticationError where .interactionRequired ~= error.code {
+                // Another process may have signed in.
+                made.withLock { $0.client = nil }
+                guard asks, demand.note(error, of: sent?.text.withLock(\.self)) else { throw error }
+                try await signIn(demand, after: error)
                 made.withLock { made in
                     made.client = nil
-                    made.demanded.formUnion(error.challenge?.scopes ?? [])
+                    made.demanded.formUnion(demand.scopes)
                 }
-                count += 1
-                guard asks, count <= Self.maximumSignIns else { throw error }
-                try await signIn(after: error)
             }
         }
         // A renewed token was refused as well.
-        throw AuthenticationError(
-            .loginRequired,
-            "\((request.authority ?? "").printable) does not accept the tokens of this sign-in any more."
-        )
+        throw AuthenticationError(.loginRequired, "\(host) does not accept the tokens of this sign-in any more.")
     }
 
-    private func client() async throws -> AuthenticatedClient {
+    private func client() async throws -> Made {
         let (client, demanded) = made.withLock(\.self)
         if let client { return client }
         return try await makings.run(demanded) { [self] in
             let (caller, scopes) = try await command.caller(demanding: demanded, session)
+            let sent = SentToken()
             let client = AuthenticatedClient(
                 application: caller.application,
                 account: caller.account,
                 scopes: scopes,
                 transport: transport,
                 timeout: .seconds(60),
-                acquire: caller.acquire,
+                acquire: { parameters in
+                    let result = try await caller.acquire(parameters)
+                    sent.text.withLock { $0 = result.accessToken }
+                    return result
+                },
                 onWait: nil
             )
-            made.withLock { $0.client = client }
-            return client
+            let new = Made(client: client, sent: sent)
+            made.withLock { $0.client = new }
+            return new
         }
     }
 
-    private func signIn(after error: AuthenticationError) async throws {
+    private func signIn(_ demand: SignInDemand, after error: AuthenticationError) async throws {
         let environment = session.environment
         guard try environment.given("agent", nil) == nil, try SignInTurn.isAllowed(environment) != false,
             SignInTurn.isPossible(environment), let turns = try command.turns(environment)
         else { throw error }
-        let scopes = made.withLock(\.demanded)
-        try await signIns.run(scopes) { [self] in
-            try await signIn(scopes, after: error, turns)
+        let wanted = SignInDemand(scopes: demand.scopes.union(made.withLock(\.demanded)), refused: demand.refused)
+        try await signIns.run(wanted) { [self] in
+            try await signIn(wanted, after: error, turns)
         }
     }
 
-    private func signIn(_ scopes: Set<Scope>, after error: AuthenticationError, _ turns: SignInTurn) async throws {
+    private func signIn(_ demand: SignInDemand, after error: AuthenticationError, _ turns: SignInTurn) async throws {
         let end = ContinuousClock.now + Self.patience
         for _ in 0..<3 {
             do {
@@ -102,16 +125,24 @@ final class MCPAccess: Sendable {
             } catch {
                 throw error is CancellationError ? error : self.pending(error)
             }
-            if try await command.isSignedIn(demanding: scopes, session) { return }
+            guard case .needed(let account) = try await command.need(of: demand, session) else { return }
             guard !turns.isDeclined else {
                 session.console.line(SignInTurn.wasDeclined)
                 throw error
             }
-            let login = command.login(demanding: scopes, session.environment)
-            session.console.line("A person has to sign in. The browser opens; the same from a terminal: \(login)")
+            guard account == nil || !turns.hasAskedLately else {
+                session.console.line(SignInTurn.hasAsked)
+                throw error.saying(error.code, "\(error.message) \(SignInTurn.hasAsked)")
+            }
+            let options = command.options(demanding: demand.scopes)
+            session.console.line(
+                "A person has to sign in. The browser opens; the same from a terminal: "
+                    + command.login(demanding: demand.scopes, session.environment)
+            )
             let outcome = try await DetachedProcess.run(
                 "/proc/self/exe",
-                arguments: ["identityctl", "mcp", command.url, "--sign-in"] + command.options(demanding: scopes).words,
+                arguments: ["identityctl", "mcp", command.url, "--sign-in"]
+                    + (demand.refused.map { ["--refused=\($0)"] } ?? []) + options.words,
                 environment: Self.variables,
                 timeout: max(.zero, end - .now)
             )

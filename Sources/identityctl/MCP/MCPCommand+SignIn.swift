@@ -130,14 +130,24 @@ extension MCPCommand {
         _ = try await caller.acquire(parameters)
     }
 
-    /// Whether a token can be had without a person.
-    func isSignedIn(demanding scopes: Set<Scope>, _ session: Session) async throws -> Bool {
+    /// The answer to a demand, as far as no person is asked.
+    enum Need {
+        case none
+        /// A person has to sign in: with this account, after the first sign-in.
+        case needed(Account?)
+    }
+
+    func need(of demand: SignInDemand, _ session: Session) async throws -> Need {
         do {
-            let (caller, scopes) = try await caller(demanding: scopes, session)
-            _ = try await caller.acquire(SilentParameters(scopes: scopes, account: caller.account))
-            return true
+            let (caller, scopes) = try await caller(demanding: demand.scopes, session)
+            do {
+                let result = try await caller.acquire(SilentParameters(scopes: scopes, account: caller.account))
+                return demand.isMet(by: result) ? .none : .needed(caller.account)
+            } catch AuthenticationError.interactionRequired {
+                return .needed(caller.account)
+            }
         } catch AuthenticationError.interactionRequired {
-            return false
+            return .needed(nil)
         }
     }
 
@@ -167,11 +177,16 @@ extension MCPCommand {
             return
         }
         defer { turn.end() }
-        let scopes = try token.scopes(session.environment)
-        if try await isSignedIn(demanding: scopes, session) { return }
+        let demand = SignInDemand(scopes: try token.scopes(session.environment), refused: refused)
+        guard case .needed(let account) = try await need(of: demand, session) else { return }
         guard !turns.isDeclined else { throw AuthenticationError(.userCancelled, SignInTurn.wasDeclined) }
+        let page = try refused.map { _ in try question(demand.scopes, session.environment) }
+        if account != nil {
+            guard !turns.hasAskedLately else { throw AuthenticationError(.interactionRequired, SignInTurn.hasAsked) }
+            try turns.noteQuestion()
+        }
         do {
-            try await signInHere(scopes, session)
+            try await signInHere(demand.scopes, asking: page, account, session)
         } catch let error as AuthenticationError where .network ~= error.code || .serverUnavailable ~= error.code {
             throw error
         } catch {
@@ -180,12 +195,43 @@ extension MCPCommand {
         }
     }
 
-    private func signInHere(_ scopes: Set<Scope>, _ session: Session) async throws {
-        guard session.environment.profile?.isNamed == true else {
-            return try await call.signIn(for: Given(text: url, origin: "<url>"), scopes, in: session)
+    /// The page before a sign-in that the server demands for more scopes than were granted.
+    ///
+    /// - Throws: `.insufficientScope` for more scopes than a page shows.
+    private func question(_ scopes: Set<Scope>, _ environment: Environment) throws -> BrowserQuestion {
+        // A token that came without a person may claim more than the person knows of.
+        let known = environment.profile?.given("scope")?.words ?? []
+        let new = scopes.subtracting(known.map(Scope.init(rawValue:))).subtracting([.openID, .profile, .offlineAccess])
+        let text = (new.isEmpty ? scopes : new).map(\.rawValue).sorted().joined(separator: " ")
+        guard text.utf8.count <= 800 else {
+            throw AuthenticationError(.insufficientScope, "\(url.printable) demands more scopes than a page can show.")
         }
-        var login = try LoginCommand.parse(["--if-needed"])
-        (login.provider, login.token, login.account) = (provider, token, account)
-        try await login.run(in: session)
+        return BrowserQuestion(
+            title: "Grant more to \(WebAddress(url)?.environment ?? "an AI program")?",
+            sentences: [
+                "An AI program uses \(url) in your name. The server there demands more scopes than you have granted.",
+                "The new scopes: \(text)",
+                "Go on only if you want to grant them.",
+            ]
+        )
+    }
+
+    private func signInHere(
+        _ scopes: Set<Scope>,
+        asking question: BrowserQuestion?,
+        _ account: Account?,
+        _ session: Session
+    ) async throws {
+        // With a question, a page opens in any case, for the account that is signed in.
+        var login = try LoginCommand.parse(question == nil ? ["--if-needed"] : [])
+        (login.provider, login.token, login.account) = (provider, token, self.account)
+        if question != nil, try session.environment.given("account", self.account.account) == nil {
+            login.account.account = account?.id.rawValue
+        }
+        if session.environment.profile?.isNamed != true {
+            login.provider.resource = url
+            login.token.scopes = scopes.map(\.rawValue).sorted()
+        }
+        try await login.run(in: session, asking: question)
     }
 }

@@ -36,6 +36,10 @@ struct MCPCommand: ToolCommand {
     @Flag(name: .customLong("sign-in"), help: .hidden)
     var signsIn = false
 
+    /// With ``signsIn``: the digest of the token that lacks the scopes.
+    @Option(help: .hidden)
+    var refused: String?
+
     /// Renews the token, in a process of its own that a bridge starts: the one with this digest, or one that has expired.
     @Option(name: .customLong("renew"), help: .hidden)
     var renewed: String?

@@ -3,7 +3,9 @@
 import Foundation
 import Glibc
 import IdentityTesting
+import LoopbackHTTP
 import OAuthWire
+import Synchronization
 import Testing
 
 @testable import identityctl
@@ -120,6 +122,101 @@ struct MCPSignInProcessTests {
         try await ScriptedBrowser(provider: nil).visit(try #require(URL(string: address)))
         #expect(text(try await first.answer(2)).contains("no method, result or error"))
         #expect(setup.provider.count(of: .authorization) == 2)
+    }
+}
+
+/// What a server can demand of a person who is signed in.
+@Suite(.serialized, .timeLimit(.minutes(1)))
+final class MCPDemandProcessTests {
+    private let browser = BrowserStandIn()
+    private let server = Mutex<MCPServer?>(nil)
+
+    /// A server that does nothing without the scope in `demand`, and a person who is signed in.
+    private func bridge(
+        _ more: [String: String] = [:],
+        demanding demand: @escaping @Sendable (Int) -> String?
+    ) async throws -> (Person, Tool) {
+        let server = try MCPServer { request, message, before in
+            guard message.string("method") == "x", let scope = demand(before) else { return nil }
+            return LoopbackResponse(
+                status: 403,
+                headers: ["WWW-Authenticate": #"Bearer error="insufficient_scope", scope="\#(scope)""#]
+            )
+        }
+        self.server.withLock { $0 = server }
+        var person = try await server.person()
+        person.variables["DISPLAY"] = ":99"
+        person.variables["XDG_RUNTIME_DIR"] = person.home
+        person.variables["IDENTITYCTL_BROWSER"] = try browser.command
+        person.variables["IDENTITYCTL_PRINT_TOKEN"] = nil
+        person.variables.merge(more) { $1 }
+        return (person, try server.bridge(person))
+    }
+
+    private func visit(_ tool: Tool, after before: String? = nil) async throws {
+        let address = try await tool.poll("a page") { browser.address.flatMap { $0 == before ? nil : $0 } }
+        try await ScriptedBrowser(provider: nil).visit(try #require(URL(string: address)))
+    }
+
+    private func text(_ answer: JSONObject) -> String { answer.object("error")?.string("message") ?? "" }
+
+    /// The token claims to have the scope, or the server of the tokens leaves it out: both count for nothing once the API has
+    /// refused the token.
+    @Test(arguments: [false, true]) func asksThePersonIfATokenWithoutOneDoesNotHelp(tells: Bool) async throws {
+        let signedIn = Mutex(false)
+        let (person, bridge) = try await bridge { _ in signedIn.withLock(\.self) ? nil : "write" }
+        let provider = person.setup.provider
+        if tells { provider.settings.declinedScopes = ["write"] }
+        let before = provider.count(of: .authorization)
+        try bridge.type(#"{"id":1,"method":"x"}"#)
+        _ = try await bridge.poll("a page") { browser.address }
+        let page = try #require(browser.question)
+        #expect(page.contains("The new scopes: write") && page.contains("demands more scopes than you have granted"))
+        provider.settings.declinedScopes = []
+        signedIn.withLock { $0 = true }
+        try await visit(bridge)
+        #expect(try await bridge.answer(1)["result"] != nil)
+        #expect(provider.count(of: .authorization) == before + 1)
+    }
+
+    /// A server demands another scope of each message.
+    @Test func opensOnePageAMinute() async throws {
+        let (person, bridge) = try await bridge { before in "scope-\(before)" }
+        let provider = person.setup.provider
+        let before = provider.count(of: .authorization)
+        try bridge.type(#"{"id":1,"method":"x"}"#)
+        try await visit(bridge)
+        let first = text(try await bridge.answer(1))
+        #expect(first.contains("opened in the last minute") && first.contains("identityctl login"), "\(first)")
+        for id in 2...4 {
+            try bridge.type(#"{"id":\#(id),"method":"x"}"#)
+            let text = text(try await bridge.answer(id))
+            #expect(text.contains("opened in the last minute"), "\(text)")
+        }
+        #expect(provider.count(of: .authorization) == before + 1)
+        // What was asked for in vain is no demand of the next message.
+        try bridge.type(#"{"id":5,"method":"usual"}"#)
+        #expect(try await bridge.answer(5)["result"] != nil)
+        // A minute later.
+        let note = "\(person.home)/.local/state/identityctl/helper-sign-in/work/asked"
+        let past = Date.now.addingTimeInterval(-61)
+        try FileManager.default.setAttributes([.modificationDate: past], ofItemAtPath: note)
+        let page = browser.address
+        try bridge.type(#"{"id":6,"method":"x"}"#)
+        try await visit(bridge, after: page)
+        #expect(text(try await bridge.answer(6)).contains("opened in the last minute"))
+        #expect(provider.count(of: .authorization) == before + 2)
+    }
+
+    @Test func aNoIsANo() async throws {
+        let (person, other) = try await bridge(["PERSON_MODE": "disagree"]) { _ in "write" }
+        let before = person.setup.provider.count(of: .authorization)
+        try other.type(#"{"id":1,"method":"x"}"#)
+        #expect(text(try await other.answer(1)).contains("identityctl login"))
+        #expect(person.setup.provider.count(of: .authorization) == before)
+        // The sign-in that was there before goes on.
+        try other.type(#"{"id":2,"method":"usual"}"#)
+        #expect(try await other.answer(2)["result"] != nil)
     }
 }
 
