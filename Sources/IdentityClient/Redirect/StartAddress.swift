@@ -67,17 +67,23 @@ final class StartAddress: Sendable {
     private let visit: Promise<Void>
     /// Settled by the first visit of a browser that says so.
     private let navigation: Promise<Void>
+    /// Settled by the answer to the question.
+    private let agreement: Promise<Void>
 
     /// Starts to listen, until this object is released.
     ///
     /// - Parameters:
-    ///   - target: The browser's destination, in visible ASCII.
+    ///   - target: The browser's destination, in visible ASCII. It may become known after the answer to the question.
     ///   - question: A question to which the person has to agree first; `nil` for none.
     ///   - sender: The accepted senders.
     /// - Throws: `LoopbackServerError`
-    init(leadingTo target: String, asking question: BrowserQuestion? = nil, sender: RedirectSender = .current) throws {
+    init(
+        leadingTo target: Promise<String>,
+        asking question: BrowserQuestion? = nil,
+        sender: RedirectSender = .current
+    ) throws {
         let (path, word) = ("/" + SecureRandom.token(), SecureRandom.token())
-        let (visit, navigation) = (Promise<Void>(), Promise<Void>())
+        let (visit, navigation, agreement) = (Promise<Void>(), Promise<Void>(), Promise<Void>())
         let state = Mutex((port: UInt16(0), isTaken: false))
         let template = RedirectPageTemplate()
         let refusal = { @Sendable (status: Int) in template.response(RedirectPage(outcome: .refused), status: status) }
@@ -90,14 +96,17 @@ final class StartAddress: Sendable {
             if let question {
                 guard request.method == "POST" else { return template.response(question, word: word) }
                 switch Self.answer(in: request, word: word) {
-                case true?: break
+                case true?: agreement.finish(.success(()))
                 case false?:
                     let refused = AuthenticationError(.userCancelled, "The sign-in was refused in the browser.")
                     var response = template.response(
                         RedirectPage(outcome: .failed, message: refused.message),
                         status: 200
                     )
-                    response.onDelivery = { _ in visit.finish(.failure(refused)) }
+                    response.onDelivery = { _ in
+                        agreement.finish(.failure(refused))
+                        visit.finish(.failure(refused))
+                    }
                     return response
                 case nil: return refusal(403)
                 }
@@ -108,9 +117,16 @@ final class StartAddress: Sendable {
                 return !state.isTaken
             }
             guard isFree else { return refusal(410) }
+            let address: String
+            do {
+                address = try await target.value()
+            } catch {
+                let message = (error as? AuthenticationError)?.message ?? "The sign-in was ended."
+                return template.response(RedirectPage(outcome: .failed, message: message), status: 200)
+            }
             var response =
-                question.map { template.response(afterAgreementTo: $0, leadingTo: target) }
-                ?? template.redirect(to: target)
+                question.map { template.response(afterAgreementTo: $0, leadingTo: address) }
+                ?? template.redirect(to: address)
             response.onDelivery = { isDelivered in
                 if isDelivered { visit.finish(.success(())) }
                 guard isBrowser else { return }
@@ -125,7 +141,25 @@ final class StartAddress: Sendable {
             throw LoopbackServerError.system(call: "URL", errno: 0)
         }
         self.url = url
-        (self.visit, self.navigation) = (visit, navigation)
+        (self.visit, self.navigation, self.agreement) = (visit, navigation, agreement)
+    }
+
+    /// The same for a destination that is known.
+    convenience init(
+        leadingTo target: String,
+        asking question: BrowserQuestion? = nil,
+        sender: RedirectSender = .current
+    ) throws {
+        let known = Promise<String>()
+        known.finish(.success(target))
+        try self.init(leadingTo: known, asking: question, sender: sender)
+    }
+
+    /// Returns when the person has agreed to the question.
+    ///
+    /// - Throws: `.userCancelled` if the person does not agree; `DeadlineExceeded`; `CancellationError`.
+    func agreed(within timeout: Duration) async throws {
+        try await withDeadline(timeout) { [agreement] in try await agreement.value() }
     }
 
     /// Returns when the browser was redirected, or after `timeout`. After a visitor that may be none, it waits for the browser

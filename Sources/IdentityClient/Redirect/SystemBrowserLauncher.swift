@@ -1,6 +1,7 @@
 // Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
 
 public import FoundationEssentials
+import Synchronization
 import SystemSupport
 
 /// Shows a page to the person. The default opens the system's browser.
@@ -41,7 +42,7 @@ public protocol BrowserLauncher: Sendable {
 /// ```
 public struct SystemBrowserLauncher: BrowserLauncher {
     /// The browser's time to request its page.
-    private static let loadingTime = Duration.seconds(300)
+    fileprivate static let loadingTime = Duration.seconds(300)
 
     /// The question that the browser asks before it goes to an address. `nil`, the default, for none.
     ///
@@ -107,15 +108,36 @@ public struct SystemBrowserLauncher: BrowserLauncher {
         let target = try Self.checked(url)
         // Without a listener, a sign-in with another kind of redirect is still possible.
         let start = passesAddress ? nil : try? StartAddress(leadingTo: target, asking: question)
-        guard question == nil || start != nil else {
-            throw AuthenticationError(
-                .browserUnavailable,
-                "The question before this sign-in needs a port on the loopback interface, and none is free. Try again."
-            )
-        }
+        guard question == nil || start != nil else { throw Self.noPort }
         // `wslview` puts the address between double quotes of a PowerShell command, which would execute `$(…)`.
         try await launch(start?.url.absoluteString ?? target.replacing("$", with: "%24"))
         try await start?.visited(within: Self.loadingTime)
+    }
+
+    private static var noPort: AuthenticationError {
+        AuthenticationError(
+            .browserUnavailable,
+            "The question before this sign-in needs a port on the loopback interface, and none is free. Try again."
+        )
+    }
+
+    /// Asks a question in the browser before the address that follows it is known.
+    ///
+    /// - Returns: The browser, which waits for the address.
+    /// - Throws: As ``open(_:)``; `.interactionTimedOut` without an answer in 5 min.
+    package func ask(_ question: BrowserQuestion) async throws -> AskedBrowser {
+        let target = Promise<String>()
+        guard let start = try? StartAddress(leadingTo: target, asking: question) else { throw Self.noPort }
+        try await launch(start.url.absoluteString)
+        do {
+            try await start.agreed(within: Self.loadingTime)
+        } catch is DeadlineExceeded {
+            throw AuthenticationError(
+                .interactionTimedOut,
+                "The question in the browser was not answered in time. Try again."
+            )
+        }
+        return AskedBrowser(launcher: self, start: start, target: target)
     }
 
     private func launch(_ address: String) async throws {
@@ -154,7 +176,7 @@ public struct SystemBrowserLauncher: BrowserLauncher {
     }
 
     /// The address, checked: text that a browser or a script could misread is never passed on.
-    private static func checked(_ url: URL) throws -> String {
+    fileprivate static func checked(_ url: URL) throws -> String {
         guard let address = url.addressForBrowser else {
             throw AuthenticationError(
                 .invalidArgument,
@@ -163,6 +185,35 @@ public struct SystemBrowserLauncher: BrowserLauncher {
         }
         return address
     }
+}
+
+/// A browser in which the person has agreed to a question, and which waits for the address that follows. Further addresses are
+/// opened as usual.
+package final class AskedBrowser: BrowserLauncher {
+    private let launcher: SystemBrowserLauncher
+    private let start: StartAddress
+    private let target: Promise<String>
+    private let isWaiting = Mutex(true)
+
+    fileprivate init(launcher: SystemBrowserLauncher, start: StartAddress, target: Promise<String>) {
+        (self.launcher, self.start, self.target) = (launcher, start, target)
+    }
+
+    deinit { target.finish(.failure(CancellationError())) }
+
+    package func open(_ url: URL) async throws {
+        let address = try SystemBrowserLauncher.checked(url)
+        let isFirst = isWaiting.withLock { isWaiting in
+            defer { isWaiting = false }
+            return isWaiting
+        }
+        guard isFirst else { return try await launcher.open(url) }
+        target.finish(.success(address))
+        try await start.visited(within: SystemBrowserLauncher.loadingTime)
+    }
+
+    /// Shows why no address follows.
+    package func end(_ error: any Error) { target.finish(.failure(error)) }
 }
 
 /// A command that opens an address.

@@ -5,6 +5,7 @@ import Glibc
 import IdentityTestSupport
 import LoopbackHTTP
 import OAuthWire
+import SystemSupport
 import Testing
 
 @testable import IdentityClient
@@ -103,6 +104,33 @@ import Testing
         let form = "word=\(try await word(start))&answer=yes"
         #expect(try await ask(start, method: "POST", form: form).contains("\r\nRefresh: 0;url=\(target)\r\n"))
         try await start.visited(within: .seconds(30), patience: .seconds(3600))
+    }
+
+    /// The address is made after the yes: until then nothing is registered for it.
+    @Test func waitsForAnAddressThatFollowsTheAnswer() async throws {
+        let known = Promise<String>()
+        let start = try StartAddress(leadingTo: known, asking: question)
+        let agreement = Task { try await start.agreed(within: .seconds(30)) }
+        let form = "word=\(try await word(start))&answer=yes"
+        let answer = Task { try await ask(start, method: "POST", form: form, fields(start)) }
+        try await agreement.value
+        known.finish(.success(target))
+        #expect(try await answer.value.contains("\r\nRefresh: 0;url=\(target)\r\n"))
+        try await start.visited(within: .seconds(30), patience: .seconds(3600))
+    }
+
+    @Test func showsWhyNoAddressFollowsTheAnswer() async throws {
+        let known = Promise<String>()
+        let start = try StartAddress(leadingTo: known, asking: question)
+        await #expect(throws: DeadlineExceeded.self) { try await start.agreed(within: .zero) }
+        known.finish(.failure(AuthenticationError(.clientNotRegistered, "It registers <nobody>.")))
+        let form = "word=\(try await word(start))&answer=yes"
+        let answer = try await ask(start, method: "POST", form: form, fields(start))
+        #expect(answer.contains("It registers &lt;nobody&gt;.") && !answer.contains("Refresh"))
+        let refused = try StartAddress(leadingTo: Promise<String>(), asking: question)
+        let no = "word=\(try await word(refused))&answer=no"
+        _ = try await ask(refused, method: "POST", form: no, fields(refused))
+        _ = try await expectError(.userCancelled) { try await refused.agreed(within: .seconds(30)) }
     }
 
     /// An add-on or a link scanner loads addresses; a page from elsewhere can send a form, but cannot read the word.
