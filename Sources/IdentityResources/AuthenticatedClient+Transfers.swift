@@ -12,8 +12,7 @@ extension AuthenticatedClient {
         _ request: HTTPRequest,
         body: RequestBody? = nil
     ) async throws -> (response: HTTPResponse, body: ResponseBody) {
-        let exchange = try await ResourceCall(self).run(request, body)
-        return (exchange.response, ResponseBody(exchange))
+        try await ResourceCall(self).run(request, body) { ($0.response, ResponseBody($0)) }
     }
 
     /// Starts to send `body`, which is read piece by piece. The answer is returned in memory.
@@ -23,8 +22,9 @@ extension AuthenticatedClient {
     public func upload(_ body: RequestBody, with request: HTTPRequest) -> Transfer {
         let client = self
         return Transfer { meter in
-            let exchange = try await ResourceCall(client).run(request, body, meter)
-            return (exchange.response, try await exchange.wholeBody(atMost: client.maximumResponseBytes))
+            try await ResourceCall(client).run(request, body, meter) { exchange in
+                (exchange.response, try await exchange.wholeBody(atMost: client.maximumResponseBytes))
+            }
         }
     }
 
@@ -44,7 +44,7 @@ extension AuthenticatedClient {
             // Opened before anything is sent: an answer that cannot be stored is not requested.
             let file = try await PartialFile.open(path)
             do {
-                let exchange = try await ResourceCall(client).run(request, body)
+                let exchange = try await ResourceCall(client).run(request, body) { $0 }
                 guard exchange.response.status.kind == .successful else {
                     await file.discard()
                     return (exchange.response, try await exchange.wholeBody(atMost: client.maximumResponseBytes))

@@ -113,7 +113,7 @@ public final class AuthenticatedClient: Sendable {
         timeout: Duration = .seconds(60),
         maximumResponseBytes: Int = 16 << 20
     ) throws {
-        guard let place = WebAddress(resource.identifier),
+        guard let place = WebAddress(resource.place),
             application.configuration.authority.resource.map({ WireText.areSame($0, resource.identifier) }) == true
         else {
             throw AuthenticationError(
@@ -211,39 +211,10 @@ public final class AuthenticatedClient: Sendable {
         _ request: HTTPRequest,
         body: RequestBody? = nil
     ) async throws -> (response: HTTPResponse, body: [UInt8]) {
-        var isRefusedAgain = false
-        for _ in 0..<Self.maximumSignIns {
-            do {
-                let answer = try await sendOnce(request, body)
-                // A renewed token was refused as well.
-                guard answer.response.status == .unauthorized, let signIn, !isRefusedAgain else { return answer }
-                isRefusedAgain = true
-                try await signIn(
-                    AuthenticationError(
-                        .loginRequired,
-                        "The resource does not accept the tokens of this sign-in any more."
-                    )
-                )
-            } catch let error as AuthenticationError where .interactionRequired ~= error.code {
-                guard let signIn else { throw error }
-                try await signIn(error)
-            }
-        }
-        return try await sendOnce(request, body)
-    }
-
-    /// As often as the person signs in for one call.
-    private static let maximumSignIns = 3
-
-    private func sendOnce(
-        _ request: HTTPRequest,
-        _ body: RequestBody?
-    ) async throws -> (response: HTTPResponse, body: [UInt8]) {
-        let client = self
+        let limit = maximumResponseBytes
         do {
-            return try await withDeadline(timeout) {
-                let exchange = try await ResourceCall(client).run(request, body)
-                return (exchange.response, try await exchange.wholeBody(atMost: client.maximumResponseBytes))
+            return try await ResourceCall(self).run(request, body, within: timeout) { exchange in
+                (exchange.response, try await exchange.wholeBody(atMost: limit))
             }
         } catch is DeadlineExceeded {
             throw AuthenticationError(

@@ -11,7 +11,7 @@ import OAuthWire
 /// - SeeAlso: [RFC 7591 §2](https://www.rfc-editor.org/rfc/rfc7591#section-2)
 public struct ClientSoftware: Hashable, Sendable {
     /// A name of the program that all its versions and users share, and no other program: a reversed domain name for example.
-    /// There is one registration for it at each server.
+    /// There is one registration for it at each server and for each resource.
     public var id: String
 
     /// The name that servers show to people.
@@ -29,9 +29,13 @@ public struct ClientSoftware: Hashable, Sendable {
     /// - SeeAlso: [draft-ietf-oauth-client-id-metadata-document](https://datatracker.ietf.org/doc/draft-ietf-oauth-client-id-metadata-document/)
     public var metadataDocument: String?
 
-    /// The token that a server gave the program's maker for registrations. `nil`, the default, for servers that register
-    /// everyone.
-    public var initialAccessToken: String?
+    /// The tokens that servers gave the program's maker for registrations, each by the issuer to which it goes, and to no other.
+    /// Empty unless set, for servers that register everyone.
+    ///
+    /// ```swift
+    /// software.initialAccessTokens["https://id.example.com"] = token
+    /// ```
+    public var initialAccessTokens: [String: String] = [:]
 
     /// Describes a program.
     public init(id: String, name: String) {
@@ -39,28 +43,31 @@ public struct ClientSoftware: Hashable, Sendable {
         self.name = name
     }
 
-    /// The addresses without a port, which is any, and with each of the fixed ports: what to register by hand, too.
-    public var redirectURIs: [String] { [Self.redirectURI(.ipv4, nil)] + fixedRedirectURIs(.ipv4) }
+    /// The addresses of a client that is registered by hand: without a port, which is any, and with each of the fixed ports.
+    public var redirectURIs: [String] { redirectURIs(.byHand) }
+
+    func redirectURIs(_ path: RedirectPath) -> [String] {
+        [Self.redirectURI(.ipv4, nil, path)] + fixedRedirectURIs(.ipv4, path)
+    }
 
     /// The addresses with each of the fixed ports.
-    func fixedRedirectURIs(_ host: RedirectURI.LoopbackHost) -> [String] {
-        redirectPorts.map { Self.redirectURI(host, $0) }
+    func fixedRedirectURIs(_ host: RedirectURI.LoopbackHost, _ path: RedirectPath) -> [String] {
+        redirectPorts.map { Self.redirectURI(host, $0, path) }
     }
 
-    static func redirectURI(_ host: RedirectURI.LoopbackHost, _ port: UInt16?) -> String {
-        "http://\(host.rawValue)\(port.map { ":\($0)" } ?? "")\(path)"
+    static func redirectURI(_ host: RedirectURI.LoopbackHost, _ port: UInt16?, _ path: RedirectPath) -> String {
+        "http://\(host.rawValue)\(port.map { ":\($0)" } ?? "")\(path.text)"
     }
-
-    private static let path = "/callback"
 
     /// The address to which the browser returns, with the first free one of the fixed ports, or with any.
-    package func redirectURI(
+    func redirectURI(
+        _ path: RedirectPath = .byHand,
         on host: RedirectURI.LoopbackHost = .ipv4,
         hasFixedPort: Bool = true
     ) throws -> RedirectURI {
         hasFixedPort
-            ? try .loopback(host: host, ports: redirectPorts, path: Self.path)
-            : try .loopback(host: host, path: Self.path)
+            ? try .loopback(host: host, ports: redirectPorts, path: path.text)
+            : try .loopback(host: host, path: path.text)
     }
 
     /// The programs that share the registration and its tokens, unless another group is named.
@@ -80,7 +87,8 @@ public struct ClientSoftware: Hashable, Sendable {
             name: name,
             softwareID: id,
             softwareVersion: version,
-            redirectURIs: ["http://127.0.0.1\(Self.path)", "http://[::1]\(Self.path)"] + fixedRedirectURIs(.ipv4),
+            redirectURIs: [RedirectURI.LoopbackHost.ipv4, .ipv6].map { Self.redirectURI($0, nil, .byHand) }
+                + fixedRedirectURIs(.ipv4, .byHand),
             grantTypes: [GrantType.authorizationCode, .refreshToken].map(\.rawValue),
             scopes: []
         )
@@ -96,5 +104,22 @@ public struct ClientSoftware: Hashable, Sendable {
             throw AuthenticationError(.invalidArgument, "A metadata document is at an https address with a path.")
         }
         return document
+    }
+}
+
+/// The path to which the browser returns.
+struct RedirectPath: Hashable, Sendable {
+    let text: String
+
+    /// The path of a client that is registered by hand, of a metadata document, and of registrations before there was one for each
+    /// server.
+    static let byHand = RedirectPath(text: "/callback")
+
+    /// The path of a registration, which no other server can have: only answers at it are taken, so that no server can pass
+    /// another one's answer off as its own.
+    ///
+    /// - SeeAlso: [RFC 9700 §4.4.2](https://www.rfc-editor.org/rfc/rfc9700#section-4.4.2)
+    static func of(_ issuer: String) -> RedirectPath {
+        RedirectPath(text: "/callback/" + Digest.hexadecimal(of: ["issuer", issuer]).prefix(32))
     }
 }

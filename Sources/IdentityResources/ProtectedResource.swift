@@ -16,8 +16,13 @@ import SystemSupport
 /// ```
 /// - SeeAlso: [RFC 9728](https://www.rfc-editor.org/rfc/rfc9728)
 public struct ProtectedResource: Hashable, Sendable {
-    /// The resource exactly as it names itself. Tokens are for it, and are sent to its origin and below its path only.
+    /// The resource exactly as it names itself. Tokens are for it, and are sent to its origin and below its path only. If that is
+    /// above the called address, and nothing at its own place of the metadata confirms it, they are sent to the called address
+    /// and below it only.
     public let identifier: String
+
+    /// Where the tokens are found and sent: the identifier, or the called address.
+    package let place: String
 
     /// The name that it gives itself, shortened and without control characters; `nil` if it gives none. It is the server's
     /// word: show the ``identifier`` beside it.
@@ -87,7 +92,7 @@ extension ProtectedResource {
     ///
     /// The document that the answer names is read; otherwise those at the places that RFC 9728 has for the address and for its
     /// host. Nothing is sent to another scheme, host or port than the address has, but to the `https` address that the answer
-    /// names. No redirect is followed. It takes two requests, and four at most.
+    /// names. No redirect is followed. It takes two requests, and five at most.
     ///
     /// ```swift
     /// let resource = try await ProtectedResource.discover(at: "https://api.example.com/mcp")
@@ -188,7 +193,8 @@ struct ResourceDiscovery: Sendable {
                 continue
             }
             try check(metadata, at: candidate)
-            return ProtectedResource(metadata, demanded: Self.scopes(challenges))
+            let place = candidate.isNamed ? try await place(of: metadata, saidAt: candidate.url) : metadata.resource
+            return ProtectedResource(metadata, place: place, demanded: Self.scopes(challenges))
         }
         throw context.error(
             .unsupported,
@@ -214,14 +220,10 @@ struct ResourceDiscovery: Sendable {
             }
             found.append(Candidate(url: named, isNamed: true, identifiers: []))
         }
-        let wellKnown = address.origin + "/.well-known/oauth-protected-resource"
+        let (own, host) = (Self.wellKnownPlace(of: address), Self.wellKnownPlace(of: address.root))
         let root = [address.origin, address.origin + "/"]
-        // An address that is the host's alone has a slash or none.
-        let path = (address.path == "/" ? "" : address.path) + (address.query.map { "?" + $0 } ?? "")
-        found.append(
-            Candidate(url: wellKnown + path, isNamed: false, identifiers: path.isEmpty ? [text] + root : [text])
-        )
-        if !path.isEmpty { found.append(Candidate(url: wellKnown, isNamed: false, identifiers: [text] + root)) }
+        found.append(Candidate(url: own, isNamed: false, identifiers: own == host ? [text] + root : [text]))
+        if own != host { found.append(Candidate(url: host, isNamed: false, identifiers: [text] + root)) }
         return found
     }
 
@@ -245,6 +247,43 @@ struct ResourceDiscovery: Sendable {
             )
         }
     }
+
+    /// Returns how far a document reaches that the answer named. The owner of the called address may not speak for those above:
+    /// the document at the own place of the address above must say the same.
+    ///
+    /// - Throws: `.invalidResponse` if it says something else.
+    private func place(of metadata: ResourceMetadata, saidAt named: String) async throws -> String {
+        guard !WireText.areSame(metadata.resource, text), let above = WebAddress(metadata.resource) else {
+            return metadata.resource
+        }
+        let own = Self.wellKnownPlace(of: above)
+        if WireText.areSame(own, named) { return metadata.resource }
+        let (answer, body) = try await get(own, accept: "application/json")
+        guard answer.status == .ok, let confirmed = try? ResourceMetadata(JSONObject(received: body)) else {
+            return address.withoutQuery
+        }
+        guard same(confirmed.resource, metadata),
+            Set(confirmed.authorizationServers.map { Array($0.utf8) })
+                == Set(metadata.authorizationServers.map { Array($0.utf8) })
+        else {
+            throw context.error(
+                .invalidResponse,
+                """
+                The metadata that \(address.withoutQuery) names is about \(above.text), whose own metadata at \(own) says \
+                something else. Signing in would give a token for the wrong one. Tell who runs it.
+                """
+            )
+        }
+        return metadata.resource
+    }
+
+    /// The place that RFC 9728 has for an address. One that is the host's alone has a slash or none.
+    private static func wellKnownPlace(of address: WebAddress) -> String {
+        let path = (address.path == "/" ? "" : address.path) + (address.query.map { "?" + $0 } ?? "")
+        return address.origin + wellKnown + path
+    }
+
+    private static let wellKnown = "/.well-known/oauth-protected-resource"
 
     private func same(_ identifier: String, _ metadata: ResourceMetadata) -> Bool {
         WireText.areSame(identifier, metadata.resource)
@@ -278,8 +317,15 @@ struct ResourceDiscovery: Sendable {
 }
 
 extension ProtectedResource {
-    init(_ metadata: ResourceMetadata, demanded: [String]?) {
+    /// A resource that is described by hand.
+    init(configured address: String, issuer: String) {
+        (identifier, place, authorizationServers) = (address, address, [issuer])
+        (name, scopes, requiresDPoP) = (nil, [], false)
+    }
+
+    init(_ metadata: ResourceMetadata, place: String? = nil, demanded: [String]?) {
         identifier = metadata.resource
+        self.place = place ?? metadata.resource
         name = metadata.name.map { String(WireText.clean($0).prefix(100)) }
         authorizationServers = metadata.authorizationServers
         // What no request can name would only end it.

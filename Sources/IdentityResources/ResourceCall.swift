@@ -14,11 +14,55 @@ struct ResourceCall: Sendable {
         self.client = client
     }
 
-    /// Returns the answer, whose body is still arriving.
-    func run(
+    /// As often as the person signs in for one call.
+    private static let maximumSignIns = 3
+
+    /// A renewed token was refused as well.
+    private struct RefusedAgain: Error {}
+
+    /// Returns what `reading` makes of the answer. If a person is needed and the client signs in, the call is repeated after that.
+    ///
+    /// - Parameter limit: The time for each attempt, in which `reading` is part and the person's time is not.
+    /// - Throws: `DeadlineExceeded`; the errors of `AuthenticatedClient.send`.
+    func run<Answer: Sendable>(
         _ request: HTTPRequest,
         _ body: RequestBody?,
-        _ meter: ProgressMeter? = nil
+        _ meter: ProgressMeter? = nil,
+        within limit: Duration? = nil,
+        reading: @escaping @Sendable (any HTTPExchange) async throws -> Answer
+    ) async throws -> Answer {
+        var (signIns, canBeRefused) = (0, false)
+        while true {
+            let signIn = signIns < Self.maximumSignIns ? client.signIn : nil
+            let delivers = signIn == nil || canBeRefused
+            let attempt = { @Sendable () async throws -> Answer in
+                let exchange = try await answer(to: request, body, meter)
+                guard delivers || exchange.response.status != .unauthorized else {
+                    await exchange.drainIfShort()
+                    throw RefusedAgain()
+                }
+                return try await reading(exchange)
+            }
+            do {
+                guard let limit else { return try await attempt() }
+                return try await withDeadline(limit, attempt)
+            } catch is RefusedAgain {
+                canBeRefused = true
+                let text = "The resource does not accept the tokens of this sign-in any more."
+                try await signIn?(AuthenticationError(.loginRequired, text))
+            } catch let error as AuthenticationError where .interactionRequired ~= error.code {
+                guard let signIn else { throw error }
+                try await signIn(error)
+            }
+            signIns += 1
+        }
+    }
+
+    /// Returns the answer, whose body is still arriving.
+    private func answer(
+        to request: HTTPRequest,
+        _ body: RequestBody?,
+        _ meter: ProgressMeter?
     ) async throws -> any HTTPExchange {
         var (route, body) = (try ResourceRoute(request.describing(body), reach: client.reach), body)
         var token = try await client.tokens.current()

@@ -7,9 +7,9 @@ import Synchronization
 
 /// A sign-in for an API whose address is all that the program knows.
 ///
-/// The first sign-in finds the server that issues the tokens (RFC 9728 and 8414), gets a client there (RFC 7591), and opens
-/// the browser, whose first page asks whether the person wants that. All of it is kept in the cache: later the token comes
-/// from there, for all processes, without a request to the API or the server.
+/// The first sign-in finds the server that issues the tokens (RFC 9728 and 8414), and opens the browser, whose first page asks
+/// whether the person wants that. Then it gets a client there (RFC 7591), and the page of the server follows. All of it is kept
+/// in the cache: later the token comes from there, for all processes, without a request to the API or the server.
 ///
 /// ```swift
 /// let software = ClientSoftware(id: "com.example.notes", name: "Example Notes")
@@ -26,7 +26,8 @@ public struct ResourceSignIn: Sendable {
     public enum Interaction: Sendable {
         /// Never: where a person is needed, the call throws `.interactionRequired`.
         case never
-        /// The person, on a page of the system's browser, which asks before the first sign-in at a server.
+        /// The person, on a page of the system's browser, which asks before the first sign-in at a server. A browser that
+        /// ``ResourceSignIn/configure`` sets must be a `SystemBrowserLauncher`: no other can ask.
         case browser
         /// The program, before the first sign-in at a server, with the resource and the authority. Show both addresses to the
         /// person. `false` ends the sign-in with `.userCancelled`.
@@ -45,11 +46,12 @@ public struct ResourceSignIn: Sendable {
     /// The party that decides about a sign-in. ``Interaction/browser`` unless set.
     public var interaction = Interaction.browser
 
-    /// The client that was registered by hand at the server. `nil`, the default, if the program registers itself.
+    /// The client that was registered by hand at the server. `nil`, the default, if the program registers itself. It says nothing
+    /// about which server is trusted. A sign-in with another client is not used.
     public var clientID: ClientID?
 
-    /// The issuer that the program trusts. With one, there is no question before the first sign-in. `nil`, the default, for the one
-    /// that the resource names.
+    /// The issuer that the program trusts to issue tokens for ``address``. With one, there is no question before the first sign-in.
+    /// A sign-in at another issuer is not used. `nil`, the default, for the one that the resource names.
     public var issuer: String?
 
     /// Whether a server that publishes no methods of PKCE is known to check `S256`, as for
@@ -60,7 +62,7 @@ public struct ResourceSignIn: Sendable {
     public var scopes: Set<Scope>?
 
     /// Whether the server is asked for tokens that are bound to a key. They always are if the resource takes no others.
-    /// `DPoPPolicy.off` unless set.
+    /// A sign-in for which less was asked is not used. `DPoPPolicy.off` unless set.
     public var dpop = DPoPPolicy.off
 
     /// Whether the metadata has to be about the very address, as for
@@ -86,22 +88,24 @@ public struct ResourceSignIn: Sendable {
     /// the sign-in has ended: three times for a call at most. Processes that sign in for the same resource at the same time
     /// open one page.
     /// - Throws: `.noTokensFound` if a person is needed and ``interaction`` is ``Interaction/never``; `.userCancelled` if the
-    ///   person does not agree; `.untrustedAuthority` if the resource names another server than before: set ``issuer`` once
-    ///   who runs it has confirmed that; the errors of ``ProtectedResource/discover(at:transport:requiresSameResource:)``, of
-    ///   `ClientRegistration.obtain` and of `acquireTokenInteractively(_:)`; `CancellationError`.
+    ///   person does not agree; `.invalidArgument` if a browser of the program's own would have to ask; `.untrustedAuthority` if
+    ///   the resource names another server than before: set ``issuer`` once who runs it has confirmed that; the errors of
+    ///   ``ProtectedResource/discover(at:transport:requiresSameResource:)``, of `ClientRegistration.obtain` and of
+    ///   `acquireTokenInteractively(_:)`; `CancellationError`.
     public func client() async throws -> AuthenticatedClient {
-        if let found = try await signedIn() { return found.client(for: self) }
+        if let found = try await signedIn() { return found.client() }
         if case .never = interaction {
             throw AuthenticationError(
                 .noTokensFound,
-                "There is no sign-in for \(WireText.clean(address).prefix(200)) yet: a person has to sign in once."
+                "There is no sign-in for \(WireText.clean(address).prefix(200)) with these settings yet: a person has to sign in once."
             )
         }
         // One process opens the page; the others take what it brings.
-        let turn = SharedTurn(key: key(of: address), cache: cache, duration: Self.patience)
+        let key = CachedResources(cache: cache, group: software.group).key(of: address)
+        let turn = SharedTurn(key: key, cache: cache, duration: Self.patience)
         let found = try await turn.run(outlivingCaller: false, known: signedIn) {
             if let found = try await signedIn() { return found }
-            return try await signIn()
+            return SignedInResource(self, try await signIn(search.run()))
         }
         guard let found else {
             throw AuthenticationError(
@@ -109,78 +113,42 @@ public struct ResourceSignIn: Sendable {
                 "Another process has been signing in for \(address) for too long. Finish it in the browser, and try again."
             )
         }
-        return found.client(for: self)
+        return found.client()
     }
 
-    /// Longer than a person has for the page.
-    private static let patience = Duration.seconds(360)
-}
-
-/// The cache's record of a resource, in place of another search for the server.
-private struct KnownResource: Sendable {
-    enum ClientKind: String {
-        case given, document, registered
-    }
-
-    var identifier: String
-    var issuer: String
-    var scopes: Set<Scope>
-    var clientID: ClientID
-    var kind: ClientKind
-    var dpop: DPoPPolicy
-}
-
-extension KnownResource {
-    /// - Returns: `nil` for a damaged record.
-    fileprivate init?(_ record: CacheRecord) {
-        guard let json = try? JSONObject(parsing: record.bytes), json.integer("v") == 1,
-            let resource = json.string("resource"), WebAddress(resource) != nil, let issuer = json.string("issuer"),
-            let scopes = json.strings("scopes"), let clientID = json.string("client_id"),
-            let kind = json.string("client").flatMap(ClientKind.init)
-        else { return nil }
-        self.init(
-            identifier: resource,
-            issuer: issuer,
-            scopes: Set(scopes.map(Scope.init(rawValue:))),
-            clientID: ClientID(rawValue: clientID),
-            kind: kind,
-            dpop: json.string("dpop").flatMap(DPoPPolicy.init) ?? .off
-        )
-    }
-
-    fileprivate var record: CacheRecord {
-        let json = JSONObject([
-            ("v", .integer(1)), ("resource", .string(identifier)), ("issuer", .string(issuer)),
-            ("scopes", .strings(scopes.map(\.rawValue).sorted())), ("client_id", .string(clientID.rawValue)),
-            ("client", .string(kind.rawValue)), ("dpop", .string(dpop.rawValue)),
-        ])
-        return CacheRecord(bytes: json.serialized())
-    }
+    /// Longer than a person has for the question and the page.
+    private static let patience = Duration.seconds(660)
 }
 
 /// An application that is signed in for a resource.
 private final class SignedInResource: Sendable {
-    let application: PublicClientApplication
-    let account: Account
-    /// With the scopes that the person was asked for.
-    let known: Mutex<KnownResource>
-
-    init(_ application: PublicClientApplication, _ account: Account, _ known: KnownResource) {
-        self.application = application
-        self.account = account
-        self.known = Mutex(known)
+    struct SignIn: Sendable {
+        let application: PublicClientApplication
+        let account: Account
+        /// With the scopes that the person was asked for.
+        var known: KnownResource
+        /// Whether the server does not know the registered client any more.
+        var isForgotten = false
     }
 
-    func client(for signIn: ResourceSignIn) -> AuthenticatedClient {
-        let known = known.withLock(\.self)
+    private let settings: ResourceSignIn
+    private let current: Mutex<SignIn>
+
+    init(_ settings: ResourceSignIn, _ current: SignIn) {
+        self.settings = settings
+        self.current = Mutex(current)
+    }
+
+    func client() -> AuthenticatedClient {
+        let current = current.withLock(\.self)
         var again: (@Sendable (AuthenticationError) async throws -> Void)?
-        if case .never = signIn.interaction {} else { again = { try await self.signInAgain($0, signIn) } }
+        if case .never = settings.interaction {} else { again = { try await self.signInAgain($0) } }
         return AuthenticatedClient(
-            application: application,
-            account: account,
-            scopes: known.scopes,
+            application: current.application,
+            account: current.account,
+            scopes: current.known.scopes,
             timeout: .seconds(60),
-            place: WebAddress(known.identifier),
+            place: WebAddress(current.known.place),
             acquire: { try await self.token($0) },
             signIn: again,
             onWait: nil
@@ -188,218 +156,163 @@ private final class SignedInResource: Sendable {
     }
 
     private func token(_ parameters: SilentParameters) async throws -> AuthenticationResult {
+        let current = current.withLock(\.self)
         var parameters = parameters
-        parameters.scopes = known.withLock(\.scopes)
-        return try await application.acquireTokenSilently(parameters)
+        (parameters.scopes, parameters.account) = (current.known.scopes, current.account)
+        do {
+            return try await current.application.acquireTokenSilently(parameters)
+        } catch let error as AuthenticationError
+            where .clientNotRegistered ~= error.code && current.known.kind == .registered
+        {
+            // The record stays: a server that recovers is used.
+            self.current.withLock { $0.isForgotten = true }
+            throw AuthenticationError(
+                .loginRequired,
+                """
+                \(current.known.issuer) does not know this program's registration any more. A person has to sign in, for which the \
+                program is registered anew.
+                """,
+                underlyingError: error
+            )
+        }
     }
 
     /// Signs in for what an error demands, and for all that was asked before.
-    private func signInAgain(_ error: AuthenticationError, _ signIn: ResourceSignIn) async throws {
+    private func signInAgain(_ error: AuthenticationError) async throws {
+        let before = current.withLock(\.self)
         // A demand of the resource says that it takes this server's tokens.
-        if error.challenge == nil, error.claims == nil { try await signIn.checkIssuer(of: known.withLock(\.self)) }
-        let scopes = known.withLock(\.scopes)
-        let parameters = InteractiveParameters(scopes: scopes, account: account, meeting: error)
-        _ = try await application.acquireTokenInteractively(parameters)
-        let changed = known.withLock { known in
-            known.scopes = parameters.scopes
-            return known
+        if error.challenge == nil, error.claims == nil, let found = try await settings.searchAgain() {
+            let after = try await settings.signIn(found, replacing: before.isForgotten ? before.known.clientID : nil)
+            guard WireText.areSame(after.known.identifier, before.known.identifier) else {
+                throw AuthenticationError(
+                    .invalidArgument,
+                    """
+                    This client's tokens are for \(before.known.identifier), and \(settings.address) says that it is another \
+                    resource. There is a sign-in for that now: make a new client.
+                    """
+                )
+            }
+            return current.withLock { $0 = after }
         }
-        try await signIn.remember(changed)
+        let parameters = InteractiveParameters(
+            scopes: before.known.scopes,
+            account: before.account,
+            meeting: error
+        )
+        _ = try await before.application.acquireTokenInteractively(parameters)
+        let known = current.withLock { current in
+            current.known.scopes = parameters.scopes
+            return current.known
+        }
+        try await settings.search.memory.keep(known, calledAt: settings.address)
     }
 }
 
 extension ResourceSignIn {
-    private var group: CacheGroup { software.group }
-
-    private func key(of address: String) -> CacheKey {
-        CacheKey(group: group, kind: .application, name: Digest.hexadecimal(of: ["resource", address]))
+    fileprivate var search: ResourceSearch {
+        var search = ResourceSearch(address, software: software, cache: cache)
+        search.transport = transport
+        search.requiresSameResource = requiresSameResource
+        (search.issuer, search.isNamed) = (issuer, issuer != nil)
+        (search.clientID, search.scopes) = (clientID, scopes)
+        (search.dpop, search.assumesPKCE) = (dpop, assumesPKCE)
+        return search
     }
 
-    /// The record of the address, or of the nearest one above it that reaches it.
-    private func known() async throws -> KnownResource? {
-        guard let wanted = WebAddress(address) else { return nil }
-        for text in [address] + wanted.ancestors {
-            guard let record = try await cache.record(for: key(of: text)), let known = KnownResource(record) else {
-                continue
-            }
-            if WireText.areSame(text, address) || WebAddress(known.identifier)?.isAbove(wanted) == true { return known }
-        }
-        return nil
-    }
-
-    fileprivate func remember(_ known: KnownResource) async throws {
-        for text in WireText.areSame(known.identifier, address) ? [address] : [address, known.identifier] {
-            _ = try await cache.replace(cache.record(for: key(of: text)), with: known.record, for: key(of: text))
-        }
-    }
-
-    /// The client of a resource that is known.
-    private func configuration(of known: KnownResource) async throws -> ClientConfiguration? {
-        let authority = try Authority.oauth2(
-            issuer: known.issuer,
-            resource: known.identifier,
-            assumesPKCE: assumesPKCE
-        )
-        switch known.kind {
-        case .given: return try configuration(clientID ?? known.clientID, authority)
-        case .document:
-            return try ClientRegistration(document: known.clientID, of: software, at: authority).configuration(
-                cache: cache
-            )
-        case .registered:
-            return try await ClientRegistration.kept(of: software, at: authority, cache: cache)?.configuration(
-                cache: cache
-            )
-        }
-    }
-
-    private func configuration(_ clientID: ClientID, _ authority: Authority) throws -> ClientConfiguration {
-        var configuration = ClientConfiguration(clientID: clientID, authority: authority, cache: cache)
-        configuration.cacheGroup = group
-        configuration.redirectURI = try software.redirectURI()
-        return configuration
-    }
-
-    private func application(
-        _ configuration: ClientConfiguration,
-        _ dpop: DPoPPolicy
-    ) throws -> PublicClientApplication {
-        var configuration = configuration
-        configuration.transport = transport
-        configuration.redirectReceiver = WaitingRedirectReceiver()
-        configure?(&configuration)
-        configuration.dpop = dpop
-        return try PublicClientApplication(configuration)
-    }
-
-    /// Asks the resource whether its tokens still come from the same server.
-    fileprivate func checkIssuer(of known: KnownResource) async throws {
+    /// Asks the resource whether its tokens still come from the same server; `nil` if it cannot be reached, which the sign-in
+    /// tells if it lasts.
+    fileprivate func searchAgain() async throws -> FoundResource? {
         do {
-            let resource = try await ProtectedResource.discover(
-                at: address,
-                transport: transport,
-                requiresSameResource: requiresSameResource
-            )
-            _ = try resource.authority(issuer: known.issuer)
-        } catch let error as AuthenticationError where .network ~= error.code {}  // the sign-in tells it, if it lasts
+            return try await search.run()
+        } catch let error as AuthenticationError where .network ~= error.code {
+            return nil
+        }
     }
 
+    /// Returns the sign-in that is kept, if it is what the settings ask for.
     private func signedIn() async throws -> SignedInResource? {
-        guard var known = try await known(), let configuration = try await configuration(of: known) else { return nil }
-        let application = try application(configuration, known.dpop)
+        guard var known = try await search.memory.known(of: address), search.accepts(known),
+            let registration = try await known.registration(of: software, cache: cache)
+        else { return nil }
+        known.assumesPKCE = known.assumesPKCE || assumesPKCE
+        let application = try application(registration, known)
         guard let account = try await application.usualAccount() else { return nil }
         known.scopes.formUnion(scopes ?? [])
-        return SignedInResource(application, account, known)
+        known.isNamed = known.isNamed || issuer != nil
+        return SignedInResource(self, SignedInResource.SignIn(application: application, account: account, known: known))
     }
 
-    /// Signs in, after a search for the server.
-    private func signIn() async throws -> SignedInResource {
-        let earlier = try await known()
-        let resource = try await ProtectedResource.discover(
-            at: address,
-            transport: transport,
-            requiresSameResource: requiresSameResource
-        )
-        let authority = try resource.authority(issuer: issuer ?? earlier?.issuer, assumesPKCE: assumesPKCE)
-        var question: BrowserQuestion?
-        if issuer == nil, clientID == nil, earlier == nil {
-            switch interaction {
-            case .never: break
-            case .browser: question = BrowserQuestion(for: resource, at: authority, of: software.name)
-            case .asking(let ask):
-                guard try await ask(resource, authority) else {
-                    throw AuthenticationError(.userCancelled, "The sign-in at \(authority.url) was refused.")
-                }
-            }
-        }
-        let scopes = scopes ?? resource.scopes.union(earlier?.scopes ?? [])
-        let (first, known) = try await configuration(for: resource, at: authority, scopes)
+    /// Asks the person, if need be, and signs in.
+    ///
+    /// - Parameter refused: The registered client that the server does not know any more.
+    fileprivate func signIn(_ found: FoundResource, replacing refused: ClientID? = nil) async throws
+        -> SignedInResource.SignIn
+    {
+        let browser = try await asked(about: found)
         do {
-            return try await signIn(first, known, question)
-        } catch let error as AuthenticationError
-            where .clientNotRegistered ~= error.code && known.kind == .registered
-        {
-            // The server has forgotten the client.
-            let (second, known) = try await configuration(
-                for: resource,
-                at: authority,
-                scopes,
-                replacing: known.clientID
-            )
-            return try await signIn(second, known, question)
+            let (registration, known) = try await found.client(replacing: refused)
+            do {
+                return try await signIn(found, registration, known, browser)
+            } catch let error as AuthenticationError
+                where .clientNotRegistered ~= error.code && known.kind == .registered
+            {
+                // The server has forgotten the client.
+                let (registration, known) = try await found.client(replacing: known.clientID)
+                return try await signIn(found, registration, known, nil)
+            }
+        } catch {
+            browser?.end(error)
+            throw error
         }
     }
 
-    /// Returns the configuration of the given client, or of one that is registered if need be.
-    private func configuration(
-        for resource: ProtectedResource,
-        at authority: Authority,
-        _ scopes: Set<Scope>,
-        replacing refused: ClientID? = nil
-    ) async throws -> (ClientConfiguration, KnownResource) {
-        func known(_ clientID: ClientID, _ kind: KnownResource.ClientKind) -> KnownResource {
-            KnownResource(
-                identifier: resource.identifier,
-                issuer: authority.url,
-                scopes: scopes,
-                clientID: clientID,
-                kind: kind,
-                dpop: resource.requiresDPoP ? .required : dpop
+    /// Asks the person.
+    ///
+    /// - Returns: The browser that waits for the server's page; `nil` if there is none.
+    private func asked(about found: FoundResource) async throws -> AskedBrowser? {
+        guard let question = found.question else { return nil }
+        if case .asking(let ask) = interaction {
+            guard try await ask(found.resource, found.authority) else {
+                throw AuthenticationError(.userCancelled, "The sign-in at \(found.authority.url) was refused.")
+            }
+            return nil
+        }
+        // Only the browser of this configuration is used: there is no client yet.
+        var configuration = ClientConfiguration(clientID: "none", authority: found.authority, cache: cache)
+        configure?(&configuration)
+        guard let launcher = configuration.browser as? SystemBrowserLauncher else {
+            throw AuthenticationError(
+                .invalidArgument,
+                "A browser of the program's own cannot ask the question before the first sign-in: use .asking for the interaction."
             )
         }
-        if let clientID { return (try configuration(clientID, authority), known(clientID, .given)) }
-        let registration = try await ClientRegistration.obtain(
-            of: software,
-            at: authority,
-            cache: cache,
-            transport: transport,
-            replacing: refused
-        )
-        let isDocument = software.metadataDocument == registration.clientID.rawValue
-        return (
-            registration.configuration(cache: cache), known(registration.clientID, isDocument ? .document : .registered)
-        )
+        return try await launcher.ask(question)
     }
 
     private func signIn(
-        _ configuration: ClientConfiguration,
+        _ found: FoundResource,
+        _ registration: ClientRegistration,
         _ known: KnownResource,
-        _ question: BrowserQuestion?
-    ) async throws -> SignedInResource {
-        var configuration = configuration
-        if let question {
-            var browser = SystemBrowserLauncher()
-            browser.question = question
-            configuration.browser = browser
-        }
-        let application = try application(configuration, known.dpop)
+        _ browser: AskedBrowser?
+    ) async throws -> SignedInResource.SignIn {
+        let application = try application(registration, known, browser)
         let parameters = InteractiveParameters(scopes: known.scopes, account: try await application.usualAccount())
         let result = try await application.acquireTokenInteractively(parameters)
-        try await remember(known)
-        return SignedInResource(application, result.account, known)
+        try await found.keep(known)
+        return SignedInResource.SignIn(application: application, account: result.account, known: known)
     }
-}
 
-extension BrowserQuestion {
-    /// The question before the first sign-in at a server that is not configured.
-    ///
-    /// ```swift
-    /// launcher.question = BrowserQuestion(for: resource, at: authority, of: "Example Notes")
-    /// ```
-    /// - Parameters:
-    ///   - resource: The resource for which the person signs in.
-    ///   - authority: The server that the resource names.
-    ///   - program: The name of the program that will call the resource.
-    public init(for resource: ProtectedResource, at authority: Authority, of program: String) {
-        let name = resource.name.map { " The server there calls itself “\($0)”." } ?? ""
-        self.init(
-            title: "Sign in for \(WebAddress(resource.identifier)?.environment ?? resource.identifier)?",
-            sentences: [
-                "\(program) is about to call \(resource.identifier) in your name.\(name)",
-                "For that, it opens the sign-in page of \(authority.url), which is not configured on this computer.",
-                "Go on only if you know both addresses.",
-            ]
-        )
+    private func application(
+        _ registration: ClientRegistration,
+        _ known: KnownResource,
+        _ browser: AskedBrowser? = nil
+    ) throws -> PublicClientApplication {
+        var configuration = registration.configuration(cache: cache)
+        configuration.dpop = known.dpop
+        configuration.transport = transport
+        configure?(&configuration)
+        if let browser { configuration.browser = browser }
+        return try PublicClientApplication(configuration)
     }
 }
 
@@ -409,20 +322,5 @@ extension PublicClientApplication {
         let accounts = try await allAccounts()
         guard accounts.count > 1 else { return accounts.first }
         return try await currentAccount().current ?? accounts.first
-    }
-}
-
-extension WebAddress {
-    /// The addresses above this one, the nearest first, as a resource may spell them: with and without a slash at the end.
-    package var ancestors: [String] {
-        var found: [String] = []
-        var segments = path.split(separator: "/", omittingEmptySubsequences: false).dropFirst()
-        if query != nil { found.append(origin + path) }
-        while let last = segments.popLast() {
-            let above = origin + segments.map { "/" + $0 }.joined()
-            if !last.isEmpty { found.append(above + "/") }
-            found.append(above)
-        }
-        return Array(found.prefix(40))
     }
 }

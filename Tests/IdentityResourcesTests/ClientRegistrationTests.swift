@@ -45,22 +45,24 @@ struct ClientRegistrationTests {
                 let text = #"{\#(members),"code_challenge_methods_supported":["S256"]\#(metadata)}"#
                 return (HTTPResponse(status: .ok), Array(text.utf8))
             }
-            arrival.fulfil()
-            try await gate?.value()
             let json = try JSONObject(parsing: body ?? [])
             #expect(request.headerFields[.contentType] == "application/json")
+            // The server has done its part, whether or not the caller still waits for the answer.
             let answer = state.withLock { state in
                 state.requests.append(Request(body: json, authorization: request.headerFields[.authorization]))
                 return state.answers.isEmpty
                     ? (201, #"{"client_id":"client-\#(state.requests.count)"}"#) : state.answers.removeFirst()
             }
+            arrival.fulfil()
+            try await gate?.value()
             return (HTTPResponse(status: .init(code: answer.0)), Array(answer.1.utf8))
         }
     }
 
     private static let registering = #","registration_endpoint":"https://h/register""#
-    private static let ports = (28471...28475).map { "http://127.0.0.1:\($0)/callback" }
-    private static let portsOfIPv6 = (28471...28475).map { "http://[::1]:\($0)/callback" }
+    private static let path = RedirectPath.of("https://h").text
+    private static let ports = (28471...28475).map { "http://127.0.0.1:\($0)\(path)" }
+    private static let portsOfIPv6 = (28471...28475).map { "http://[::1]:\($0)\(path)" }
 
     private let cache = InMemoryTokenCache()
     private let clock = ManualClock()
@@ -70,11 +72,13 @@ struct ClientRegistrationTests {
         _ server: Server,
         _ software: ClientSoftware? = nil,
         resource: String? = nil,
+        scopes: Set<Scope> = [],
         replacing refused: ClientID? = nil
     ) async throws -> ClientRegistration {
         try await ClientRegistration.obtain(
             of: software ?? self.software,
             at: .oauth2(issuer: "https://h", resource: resource),
+            scopes: scopes,
             cache: cache,
             transport: server,
             clock: clock,
@@ -84,24 +88,73 @@ struct ClientRegistrationTests {
 
     private func uris(_ request: Server.Request) -> [String]? { request.body.strings("redirect_uris") }
 
-    @Test func registersOnceForAllResources() async throws {
+    @Test func registersOnceForEachResource() async throws {
         let server = Server()
         let first = try await obtain(server)
-        let second = try await obtain(server, resource: "https://api/mcp")
-        #expect(first.clientID == "client-1" && second.clientID == "client-1" && server.requests.count == 1)
+        #expect(try await obtain(server).clientID == "client-1")
+        let second = try await obtain(server, resource: "https://api/mcp", scopes: ["read"])
+        #expect(first.clientID == "client-1" && second.clientID == "client-2" && server.requests.count == 2)
         #expect(second.authority.resource == "https://api/mcp" && second.group == first.group)
         let body = try #require(server.requests.first).body
-        #expect(body.strings("redirect_uris") == ["http://127.0.0.1/callback"] + Self.ports)
+        #expect(body.strings("redirect_uris") == ["http://127.0.0.1\(Self.path)"] + Self.ports)
         #expect(body.string("token_endpoint_auth_method") == "none" && body.string("application_type") == "native")
         #expect(body.strings("grant_types") == ["authorization_code", "refresh_token"])
         #expect(body.string("software_id") == "com.example.mail" && body.string("client_name") == "Mail")
         #expect(body["scope"] == nil && server.requests.first?.authorization == nil)
+        #expect(server.requests.last?.body.string("scope") == "read")
         let configuration = first.configuration(cache: cache)
         #expect(configuration.clientID == "client-1" && configuration.clientSecret == nil)
         #expect(configuration.cacheGroup == first.group)
-        #expect(configuration.redirectURI == (try .loopback(host: .ipv4, ports: 28471...28475, path: "/callback")))
+        #expect(configuration.redirectURI == (try .loopback(host: .ipv4, ports: 28471...28475, path: Self.path)))
         let other = ClientSoftware(id: "com.example.files", name: "Files")
-        #expect(try await obtain(server, other).clientID == "client-2")
+        #expect(try await obtain(server, other).clientID == "client-3")
+    }
+
+    /// A client that holds the program to its scopes has those that are asked for, and no others.
+    @Test func registersTheScopesThatItAsksFor() async throws {
+        let listed = Server(metadata: Self.registering + #","scopes_supported":["openid","admin","offline_access"]"#)
+        _ = try await obtain(listed, resource: "https://api/mcp", scopes: ["write", "read"])
+        _ = try await obtain(listed)
+        #expect(listed.requests.map { $0.body.string("scope") } == ["offline_access read write", nil])
+    }
+
+    /// No other server's answer comes back at the address of this one.
+    @Test func returnsToAnAddressForThisServerAlone() async throws {
+        let paths = ["https://h", "https://h/", "https://h/a", "https://other"].map { RedirectPath.of($0).text }
+        #expect(Set(paths).count == 4 && paths[0] == Self.path && Self.path.hasPrefix("/callback/"))
+        #expect(Self.path.utf8.count == "/callback/".utf8.count + 32)
+    }
+
+    /// A registration of an earlier version goes on, and the next sign-in registers anew.
+    @Test func keepsWhatEarlierVersionsRegistered() async throws {
+        let (server, authority) = (Server(), try Authority.oauth2(issuer: "https://h", resource: "https://api/mcp"))
+        let name = Digest.hexadecimal(of: ["registration", "https://h", software.id])
+        let key = CacheKey(group: software.group, kind: .application, name: name)
+        let text = #"{"client_id":"old","client_secret":"s","redirect_uris":["http://127.0.0.1/callback"],"x":1}"#
+        #expect(try await cache.replace(nil, with: CacheRecord(bytes: Array(text.utf8)), for: key))
+        func kept(_ id: ClientID) async throws -> ClientRegistration? {
+            try await ClientRegistration.kept(id, of: software, at: authority, cache: cache)
+        }
+        let old = try #require(try await kept("old"))
+        #expect(old.clientSecret == "s")
+        #expect(old.redirectURI == (try .loopback(host: .ipv4, path: "/callback")))
+        #expect(try await obtain(server, resource: "https://api/mcp").clientID == "client-1")
+        #expect(try await kept("old")?.clientSecret == "s")
+        #expect(try await kept("client-1")?.redirectURI != old.redirectURI)
+        #expect(try await kept("client-2") == nil)
+    }
+
+    /// The client of a sign-in that exists stays until a new sign-in is stored.
+    @Test func keepsTheClientThatANewOneReplaces() async throws {
+        let server = Server([(201, #"{"client_id":"a","client_secret":"s"}"#)])
+        let first = try await obtain(server)
+        #expect(try await obtain(server, replacing: first.clientID).clientID == "client-2")
+        let authority = first.authority
+        #expect(try await ClientRegistration.kept("a", of: software, at: authority, cache: cache)?.clientSecret == "s")
+        #expect(try await ClientRegistration.kept(of: software, at: authority, cache: cache)?.clientID == "client-2")
+        try await ClientRegistration.forget("a", of: software, at: authority, cache: cache)
+        #expect(try await ClientRegistration.kept("a", of: software, at: authority, cache: cache) == nil)
+        #expect(try await obtain(server).clientID == "client-2" && server.requests.count == 2)
     }
 
     @Test func registersOnceForAllCallersAtTheSameTime() async throws {
@@ -178,18 +231,33 @@ struct ClientRegistrationTests {
         let registration = try await obtain(server)
         #expect(
             server.requests.map(uris) == [
-                ["http://127.0.0.1/callback"] + Self.ports, Self.ports, Self.ports, Self.portsOfIPv6,
+                ["http://127.0.0.1\(Self.path)"] + Self.ports, Self.ports, Self.ports, Self.portsOfIPv6,
             ]
         )
         #expect(
             server.requests.map { $0.body.string("software_id") } == ["com.example.mail", "com.example.mail", nil, nil]
         )
-        #expect(registration.redirectURI == (try .loopback(host: .ipv6, ports: 28471...28475, path: "/callback")))
+        #expect(registration.redirectURI == (try .loopback(host: .ipv6, ports: 28471...28475, path: Self.path)))
+    }
+
+    /// Servers refuse scopes, members and addresses in ways of their own.
+    @Test(arguments: [
+        (403, #"{"error":"insufficient_scope"}"#), (400, #"{"error":"invalid_scope"}"#), (422, #"{"detail":[]}"#),
+        (400, ""), (400, #"{"error":"invalid_client_metadata"}"#),
+    ])
+    func asksOnceMoreInAShorterForm(_ status: Int, _ body: String) async throws {
+        let server = Server([(status, body), (status, body)])
+        _ = try await obtain(server, scopes: ["read"])
+        #expect(server.requests.map { $0.body.string("scope") } == ["read", nil, nil])
+        #expect(server.requests.map(uris).last == Self.ports)
+        let stubborn = Server(Array(repeating: (status, body), count: 9))
+        _ = try await expectError(.clientNotRegistered) { try await obtain(stubborn, resource: "https://api/mcp") }
+        #expect(stubborn.requests.count == 4)
     }
 
     @Test(arguments: [
         (401, "", "initial access token"), (403, #"{"error":"access_denied"}"#, "initial access token"),
-        (400, #"{"error":"invalid_software_statement"}"#, "invalid_software_statement"), (404, "<html>", "404"),
+        (403, #"{"error":"unauthorized_client"}"#, "refused it (unauthorized_client)"), (404, "<html>", "404"),
     ])
     func saysWhatToRegisterByHand(_ status: Int, _ body: String, _ words: String) async throws {
         let server = Server([(status, body)])
@@ -219,6 +287,7 @@ struct ClientRegistrationTests {
         (#"{"client_id":"a","client_secret":"s","client_secret_expires_at":1e99}"#, .malformedResponse),
         (#"{"client_id":"a","redirect_uris":["https://evil/callback"]}"#, .invalidResponse),
         (#"{"client_id":"a","redirect_uris":["http://localhost/callback"]}"#, .invalidResponse),
+        (#"{"client_id":"a","redirect_uris":["http://127.0.0.1/callback"]}"#, .invalidResponse),
         (#"{"client_id":"a","redirect_uris":[]}"#, .invalidResponse),
         (#"{"client_id":"a","token_endpoint_auth_method":"private_key_jwt"}"#, .unsupported),
     ])
@@ -229,24 +298,31 @@ struct ClientRegistrationTests {
     }
 
     @Test func returnsToAnyPortIfOnlyThatIsRegistered() async throws {
-        let server = Server([(201, #"{"client_id":"a","redirect_uris":["http://127.0.0.1/callback"]}"#)])
-        #expect(try await obtain(server).redirectURI == (try .loopback(host: .ipv4, path: "/callback")))
+        let server = Server([(201, #"{"client_id":"a","redirect_uris":["http://127.0.0.1\#(Self.path)"]}"#)])
+        #expect(try await obtain(server).redirectURI == (try .loopback(host: .ipv4, path: Self.path)))
     }
 
-    @Test func showsTheInitialAccessToken() async throws {
+    @Test func showsTheInitialAccessTokenToItsServerAlone() async throws {
         let server = Server()
         var software = software
-        software.initialAccessToken = "initial"
-        _ = try await obtain(server, software)
-        #expect(server.requests.first?.authorization == "Bearer initial")
+        software.initialAccessTokens = ["https://h/": "of another", "https://honest": "of another"]
+        _ = try await obtain(server, software, resource: "https://api/a")
+        software.initialAccessTokens["https://h"] = "initial"
+        _ = try await obtain(server, software, resource: "https://api/b")
+        #expect(server.requests.map(\.authorization) == [nil, "Bearer initial"])
     }
 
-    @Test func isItsMetadataDocumentWhereTheServerTakesThat() async throws {
+    /// Its redirect address is the same at all servers, so that the server must name itself in its answers.
+    @Test(arguments: [(true, true, 0), (true, false, 0), (false, true, 1), (false, false, 0)])
+    func isItsMetadataDocumentWhereThatIsSafe(_ namesItself: Bool, _ registers: Bool, _ count: Int) async throws {
         var software = software
         software.metadataDocument = "https://app.example/client.json"
-        let taking = Server(metadata: Self.registering + #","client_id_metadata_document_supported":true"#)
-        #expect(try await obtain(taking, software).clientID == "https://app.example/client.json")
-        #expect(taking.requests.isEmpty)
+        var members = #","client_id_metadata_document_supported":true"#
+        if namesItself { members += #","authorization_response_iss_parameter_supported":true"# }
+        let taking = Server(metadata: (registers ? Self.registering : "") + members)
+        let client = try await obtain(taking, software)
+        #expect(client.clientID == (count == 0 ? "https://app.example/client.json" : "client-1"))
+        #expect(taking.requests.count == count)
         for document in ["http://app.example/client.json", "https://app.example", "https://app.example/"] {
             software.metadataDocument = document
             try await expectError(.invalidArgument) { try await obtain(taking, software) }

@@ -138,8 +138,49 @@ struct ProtectedResourceTests {
                 requiresSameResource: isStrict
             )
             #expect(found.identifier == resource && found.scopes == ["a", "b"])
+            // Nothing at the address above confirms it.
+            #expect(found.place == address)
         }
-        #expect(transport.asked == [address, named, address, named])
+        #expect(transport.asked.filter { !$0.hasPrefix(Self.wellKnown) } == [address, named, address, named])
+    }
+
+    /// A document that one tenant of a host names may speak for the host only if the host's own says the same.
+    @Test(arguments: [
+        (document("https://h"), "https://h"), (document("https://h/"), nil), (document("https://h/bob/mcp"), nil),
+        (
+            Places.Answer(body: #"{"resource":"https://h","authorization_servers":["https://as/","https://other"]}"#),
+            nil
+        ), (Places.Answer(body: #"{"resource":"https://h","authorization_servers":["https://other"]}"#), nil),
+        (Places.Answer(status: 404), "https://h/alice/mcp"), (Places.Answer(status: 401), "https://h/alice/mcp"),
+        (Places.Answer(body: "<html>"), "https://h/alice/mcp"), (Places.Answer(body: "{}"), "https://h/alice/mcp"),
+    ])
+    func asksTheAddressAboveWhetherItIsTrue(_ own: Places.Answer, _ place: String?) async throws {
+        let (address, named) = ("https://h/alice/mcp", "https://h/alice/meta")
+        let transport = Places([
+            address + "?a=b": Places.Answer(status: 401, challenge: #"Bearer resource_metadata="\#(named)""#),
+            named: Self.document("https://h"), Self.wellKnown: own,
+        ])
+        guard let place else {
+            let error = try await expectError(.invalidResponse) {
+                try await ProtectedResource.discover(at: address + "?a=b", transport: transport)
+            }
+            #expect(error.message.contains(Self.wellKnown))
+            return
+        }
+        let found = try await ProtectedResource.discover(at: address + "?a=b", transport: transport)
+        #expect(found.identifier == "https://h" && found.place == place)
+        #expect(transport.asked == [address + "?a=b", named, Self.wellKnown])
+    }
+
+    /// The own place of the address above is asked once, also if the answer names it.
+    @Test func believesTheOwnPlaceOfTheAddressAbove() async throws {
+        let address = "https://h/alice/mcp"
+        let challenge = #"Bearer resource_metadata="\#(Self.wellKnown)""#
+        let transport = Places([
+            address: Places.Answer(status: 401, challenge: challenge), Self.wellKnown: Self.document("https://h"),
+        ])
+        #expect(try await ProtectedResource.discover(at: address, transport: transport).place == "https://h")
+        #expect(transport.asked == [address, Self.wellKnown])
     }
 
     @Test(arguments: ["http://h/m", "http://127.0.0.1/m", "https://localhost/m", "file:///etc/passwd", "https://h/m#x"])

@@ -95,6 +95,28 @@ final class ResourceSignInTests: Sendable {
         #expect(asked.withLock(\.count) == 1)
     }
 
+    /// A client ID says nothing about which server is trusted: the resource still chooses it.
+    @Test func aClientIDAnswersNoQuestion() async throws {
+        let provider = try provider()
+        provider.add(TestIdentityProvider.Client(id: "usual"))
+        var signIn = signIn(provider, agrees: false)
+        signIn.clientID = "usual"
+        _ = try await expectError(.userCancelled) { try await signIn.client() }
+        #expect(asked.withLock(\.count) == 1 && provider.count(of: .authorization) == 0)
+    }
+
+    /// The browser that the program sets has to ask as well.
+    @Test func aBrowserOfTheProgramDropsNoQuestion() async throws {
+        let provider = try provider()
+        var signIn = signIn(provider)
+        signIn.interaction = .browser
+        let error = try await expectError(.invalidArgument) { try await signIn.client() }
+        #expect(error.message.contains(".asking"))
+        signIn.configure = { $0.browser = SystemBrowserLauncher(command: ["/bin/false"]) }
+        _ = try await expectError(.browserUnavailable) { try await signIn.client() }
+        #expect(provider.count(of: .registration) == 0 && provider.count(of: .authorization) == 0)
+    }
+
     /// A server that publishes no methods may still check them, as Entra ID; one that publishes others does not.
     @Test func takesAServerWithoutMethodsOfPKCEIfTheProgramSaysSo() async throws {
         let provider = try provider { $0.advertisesS256 = false }
@@ -149,6 +171,92 @@ final class ResourceSignInTests: Sendable {
         #expect(try await client.application.allAccounts().count == 1)
     }
 
+    /// The settings count after the first sign-in as before it.
+    @Test func usesNoSignInThatTheSettingsDoNotWant() async throws {
+        let provider = try provider { $0.dpop = TestIdentityProvider.DPoP() }
+        _ = try await signIn(provider).client()
+        let changes: [@Sendable (inout ResourceSignIn) -> Void] = [
+            { $0.dpop = .required }, { $0.issuer = "https://another.example" }, { $0.clientID = "by-hand" },
+        ]
+        for change in changes {
+            var later = signIn(provider)
+            later.interaction = .never
+            change(&later)
+            _ = try await expectError(.noTokensFound) { try await later.client() }
+        }
+        var bound = signIn(provider)
+        bound.dpop = .required
+        let client = try await bound.client()
+        #expect(try await client.application.acquireTokenSilently(scopes: client.scopes, account: client.account).scheme == .dpop)
+        // Whoever asks for less takes what there is, and nobody is asked again about the same server.
+        var later = signIn(provider)
+        later.interaction = .never
+        later.issuer = provider.authority.url
+        #expect(try await call(later.client(), later.address).0 == 200)
+        var other = signIn(provider)
+        other.issuer = "https://another.example"
+        _ = try await expectError(.untrustedAuthority) { try await other.client() }
+        #expect(asked.withLock(\.count) == 1)
+    }
+
+    /// Before a page is opened where the sign-in has ended, the resource is asked.
+    @Test func signsInAgainAtNoServerThatTheResourceDoesNotName() async throws {
+        let provider = try provider()
+        let signIn = signIn(provider)
+        let client = try await signIn.client()
+        provider.revokeSessions(of: .alice)
+        provider.settings.resource?.authorizationServers = ["https://evil.example"]
+        _ = try await expectError(.untrustedAuthority) { try await call(client, signIn.address) }
+        #expect(provider.count(of: .authorization) == 1)
+    }
+
+    /// Every kind of call signs in again, and stays below the resource.
+    @Test(arguments: ["get", "stream", "upload", "download"])
+    func everyKindOfCallSignsInAgainAndStaysInItsPlace(_ kind: String) async throws {
+        let provider = try provider()
+        let signIn = signIn(provider)
+        let client = try await signIn.client()
+        let path = FileManager.default.temporaryDirectory.appendingPathComponent("again-\(UUID().uuidString)").path
+        defer { try? FileManager.default.removeItem(atPath: path) }
+        let send = { @Sendable (address: String) async throws -> Int in
+            let url = try #require(URL(string: address))
+            switch kind {
+            case "get": return try await client.get(url).response.status.code
+            case "stream": return try await client.stream(HTTPRequest(.get, to: url)).response.status.code
+            case "upload": return try await client.upload(.bytes([1]), with: HTTPRequest(.post, to: url)).value.0.status.code
+            default: return try await client.download(HTTPRequest(.get, to: url), to: path).value.0.status.code
+            }
+        }
+        provider.revokeSessions(of: .alice)
+        #expect(try await send(signIn.address) == 200 && provider.count(of: .authorization) == 2)
+        provider.forgetRequests()
+        _ = try await expectError(.invalidArgument) { try await send(signIn.address + "-of-another") }
+        #expect(provider.requests.isEmpty)
+    }
+
+    /// The server has forgotten the client of a sign-in that exists: a person is needed, and the program is registered anew. A
+    /// daemon keeps what it has.
+    @Test func registersAnewWhereARefreshIsRefused() async throws {
+        let provider = try provider()
+        let signIn = signIn(provider)
+        let (client, refused) = (try await signIn.client(), TestIdentityProvider.Fault.refusal("invalid_client", status: 401))
+        let unauthorized = TestIdentityProvider.Fault.refusal("invalid_token", status: 401)
+        var daemon = signIn
+        daemon.interaction = .never
+        let quiet = try await daemon.client()
+        provider.failNext(.resource, with: unauthorized)
+        provider.failNext(.token, with: refused)
+        _ = try await expectError(.loginRequired) { try await call(quiet, signIn.address) }
+        // The server has recovered.
+        provider.failNext(.resource, with: unauthorized)
+        #expect(try await call(quiet, signIn.address).0 == 200 && provider.count(of: .registration) == 1)
+        provider.failNext(.resource, with: unauthorized)
+        provider.failNext(.token, with: refused)
+        #expect(try await call(client, signIn.address).0 == 200)
+        #expect(provider.count(of: .registration) == 2 && provider.count(of: .authorization) == 2)
+        #expect(asked.withLock(\.count) == 1)
+    }
+
     @Test func followsNoOtherServerThanBefore() async throws {
         let provider = try provider()
         let signIn = signIn(provider)
@@ -183,18 +291,5 @@ final class ResourceSignInTests: Sendable {
         signIn.clientID = "by-hand"
         let (status, _) = try await call(signIn.client(), signIn.address)
         #expect(status == 200)
-    }
-
-    @Test func asksInWordsThatNoServerChooses() throws {
-        let authority = try Authority.oauth2(issuer: "https://as.example", resource: "https://h/mcp")
-        var metadata = JSONObject([("resource", .string("https://h/mcp"))])
-        metadata["authorization_servers"] = .strings(["https://as.example"])
-        metadata["resource_name"] = .string("Bank\u{202E}<b>")
-        let resource = ProtectedResource(try ResourceMetadata(metadata), demanded: nil)
-        let question = BrowserQuestion(for: resource, at: authority, of: "Notes")
-        #expect(question.title == "Sign in for h?")
-        let text = question.sentences.joined(separator: "\n")
-        #expect(text.contains("https://h/mcp") && text.contains("https://as.example") && text.contains("Notes"))
-        #expect(!text.contains("\u{202E}"))
     }
 }

@@ -14,8 +14,6 @@ package struct ClientRegistrationResponse: Hashable, Sendable {
     package var authMethod: String?
     /// The registered addresses; `nil` if the answer has none, which means those of the request.
     package var redirectURIs: [String]?
-    /// The token for changing the registration; `nil` if there is none.
-    package var accessToken: String?
 
     private static let maximumLength = 1024
 
@@ -33,7 +31,6 @@ package struct ClientRegistrationResponse: Hashable, Sendable {
         secretExpiresOn = clientSecret == nil || end == 0 ? nil : end
         authMethod = try json.optionalString("token_endpoint_auth_method")
         redirectURIs = try json.optionalStrings("redirect_uris")
-        accessToken = try json.optionalString("registration_access_token")
     }
 
     private static func checked(_ text: String, _ name: String) throws(WireError) -> String {
@@ -41,14 +38,13 @@ package struct ClientRegistrationResponse: Hashable, Sendable {
         return text
     }
 
-    /// The answer as JSON, for a record.
+    /// The answer as JSON, for a record. The token for changing the registration is not in it: nothing uses it.
     package var json: JSONObject {
         var json = JSONObject([("client_id", .string(clientID))])
         json["client_secret"] = clientSecret.map { .string($0) }
         json["client_secret_expires_at"] = secretExpiresOn.map { .integer($0) }
         json["token_endpoint_auth_method"] = authMethod.map { .string($0) }
         json["redirect_uris"] = redirectURIs.map { .strings($0) }
-        json["registration_access_token"] = accessToken.map { .string($0) }
         return json
     }
 }

@@ -14,6 +14,7 @@ extension CallCommand {
         _ scopes: Set<Scope>,
         _ scheme: AuthenticationScheme,
         timeout: Duration?,
+        signingInWith personal: PersonalCaller?,
         _ session: Session
     ) throws -> AuthenticatedClient {
         let console = session.console
@@ -28,7 +29,9 @@ extension CallCommand {
             transport: transport,
             timeout: timeout ?? Self.defaultTimeout,
             scheme: scheme,
-            acquire: caller.acquire
+            place: caller.place,
+            acquire: personal?.acquire ?? caller.acquire,
+            signIn: personal?.signIn
         ) { host, duration in
             guard duration > .zero else { return }
             console.line("\(host.printable) asks to wait: trying again in \(duration.wholeSeconds) s. Ctrl-C gives up.")

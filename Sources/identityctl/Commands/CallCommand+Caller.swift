@@ -4,13 +4,48 @@ import ArgumentParser
 import FoundationEssentials
 import IdentityClient
 import OAuthWire
+import Synchronization
 
 extension CallCommand {
     /// The account that a call is made for, and what acquires its tokens.
     struct Caller: Sendable {
         let application: PublicClientApplication
         let account: Account
+        /// Where the tokens go, if they are for a resource; `nil` for the origin of the call.
+        var place: WebAddress?
         let acquire: @Sendable (SilentParameters) async throws -> AuthenticationResult
+    }
+
+    /// The caller of a person who signs in where the API demands it, after which the tokens may be of another client.
+    final class PersonalCaller: Sendable {
+        private let command: CallCommand
+        private let resource: Given
+        private let session: Session
+        private let state: Mutex<(caller: Caller, scopes: Set<Scope>)>
+
+        init(_ command: CallCommand, _ caller: Caller, _ scopes: Set<Scope>, for resource: Given, _ session: Session) {
+            (self.command, self.resource, self.session) = (command, resource, session)
+            state = Mutex((caller, scopes))
+        }
+
+        @Sendable func acquire(_ parameters: SilentParameters) async throws -> AuthenticationResult {
+            let (caller, scopes) = state.withLock(\.self)
+            var parameters = parameters
+            (parameters.scopes, parameters.account) = (scopes, caller.account)
+            return try await caller.acquire(parameters)
+        }
+
+        @Sendable func signIn(after error: AuthenticationError) async throws {
+            let scopes = state.withLock { state in
+                state.scopes.formUnion(error.challenge?.scopes ?? [])
+                return state.scopes
+            }
+            // The library's own error, after a renewed token was refused as well.
+            let isRefused = error.code == .loginRequired && error.serverError == nil && error.challenge == nil
+            try await command.signIn(for: resource, scopes, in: session, isRefused: isRefused)
+            let caller = try await command.caller(in: session)
+            state.withLock { $0.caller = caller }
+        }
     }
 
     /// - Parameter served: The address that an agent's profile must serve; `nil` if the command names the profile.
@@ -21,7 +56,8 @@ extension CallCommand {
             provider.configuration(environment, passPhrases: session.passPhrases, logger: session.logger)
         )
         let account = try await application.chosenAccount(environment.given("account", account.account))
-        return Caller(application: application, account: account) { parameters in
+        let place = environment.profile?.place ?? application.configuration.authority.resource
+        return Caller(application: application, account: account, place: place.flatMap { WebAddress($0) }) { parameters in
             let result = try await application.acquireTokenSilently(parameters)
             session.warn(ofClaimsMissingIn: result, wanting: parameters.scopes)
             return result

@@ -59,19 +59,26 @@ struct CallCommand: ToolCommand {
             return try ResourceSearch.address(provider, environment)
         }
         guard let profile = environment.profile, !profile.isOfResource else {
-            return Given(text: url, origin: "the address")
+            return Given(text: url, origin: Given.calledAddress)
         }
         return nil
     }
 
     /// Signs in for the API.
-    func signIn(for resource: Given, _ scopes: Set<Scope>, in session: Session) async throws {
+    ///
+    /// - Parameter isRefused: Whether the API takes the tokens that there are no more.
+    func signIn(
+        for resource: Given,
+        _ scopes: Set<Scope>,
+        in session: Session,
+        isRefused: Bool = false
+    ) async throws {
         var login = try LoginCommand.parse([])
         login.provider = provider
         login.provider.resource = resource.text
         login.token.scopes = scopes.map(\.rawValue).sorted()
         login.account = account
-        try await login.signIn(in: session, for: resource, isQuiet: true)
+        try await login.signIn(in: session, for: resource, isQuiet: true, isRefused: isRefused)
     }
 
     func run(in session: Session) async throws {
@@ -102,20 +109,9 @@ struct CallCommand: ToolCommand {
             parameters.scheme = scheme
             _ = try await caller.acquire(parameters)
         }
-        var (wanted, signIns) = (scopes, 0)
-        let response: HTTPResponse
-        while true {
-            do {
-                let client = try client(caller, wanted, scheme, timeout: timeout, session)
-                response = try await answer(to: request, body, client, session.console)
-                break
-            } catch let error as AuthenticationError where .interactionRequired ~= error.code && signIns < 3 {
-                guard let resource, hasPerson else { throw error }
-                signIns += 1
-                wanted.formUnion(error.challenge?.scopes ?? [])
-                try await signIn(for: resource, wanted, in: session)
-            }
-        }
+        let personal = hasPerson ? resource.map { PersonalCaller(self, caller, scopes, for: $0, session) } : nil
+        let client = try client(caller, scopes, scheme, timeout: timeout, signingInWith: personal, session)
+        let response = try await answer(to: request, body, client, session.console)
         guard response.status.kind == .successful else { throw APIRefusal(response, now: Int64(time(nil))) }
     }
 

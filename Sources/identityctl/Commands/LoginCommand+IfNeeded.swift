@@ -23,9 +23,11 @@ extension LoginCommand {
         _ console: Console
     ) async throws -> Need {
         if let result = try await application.acquireTokenIfSignedIn(wanted, parameters) { return .none(result) }
+        let configuration = application.configuration
         let turn = try await Self.turn(
             in: try RuntimeDirectory.path(),
-            application.configuration,
+            of: [configuration.clientID.rawValue, configuration.authority.fullName],
+            configuration.group,
             parameters.timeout,
             console
         )
@@ -36,19 +38,16 @@ extension LoginCommand {
         return .signIn(turn)
     }
 
-    /// Waits for the turn to sign in to a provider with a client, in a group. If no lock can be had, as in a container
-    /// whose user has no home, that is said, and every process has its turn at once.
+    /// Waits for the turn to sign in to a provider with a client, or for a resource, in a group. If no lock can be had, as in a
+    /// container whose user has no home, that is said, and every process has its turn at once.
     static func turn(
         in directory: @autoclosure () throws -> String,
-        _ configuration: PublicClientApplication.Configuration,
+        of names: [String],
+        _ group: CacheGroup,
         _ timeout: Duration,
         _ console: Console
     ) async throws -> HeldLock? {
-        let key = CacheKey(
-            group: configuration.group,
-            kind: .application,
-            name: Digest.hexadecimal(of: [configuration.clientID.rawValue, configuration.authority.fullName])
-        )
+        let key = CacheKey(group: group, kind: .application, name: Digest.hexadecimal(of: names))
         func take(_ timeout: Duration) async throws -> HeldLock {
             let directory = try directory() + "/sign-in"
             return try await SharedLocks(directory: directory, timeout: timeout, pause: .milliseconds(100)).take(

@@ -104,68 +104,29 @@ struct LoginCommand: ToolCommand {
 
     func run(in session: Session) async throws { try await run(in: session, asking: nil) }
 
-    /// - Parameter question: The question before the sign-in in place of the usual one. With it, a page opens in any case.
+    /// - Parameter question: The question before the sign-in at a server that is known. With it, a page opens in any case.
     func run(in session: Session, asking question: BrowserQuestion?) async throws {
-        guard let address = try ResourceSearch.address(provider, session.environment) else {
-            return try await signIn(in: session, for: nil, asking: question)
-        }
-        try await signIn(in: session, for: address, asking: question)
-    }
-
-    /// Whether a token of a known resource can be had without a person.
-    private func isSignedIn(_ session: Session) async throws -> Bool {
         let environment = session.environment
-        let application = try session.application(
-            provider.configuration(environment, passPhrases: session.passPhrases, logger: session.logger)
-        )
-        let parameters = try signIn.parameters(token, environment)
-        return try await application.acquireTokenIfSignedIn(environment.given("account", account.account), parameters)
-            != nil
+        if let address = try ResourceSearch.address(provider, environment) ?? ResourceSearch.whole(provider, environment) {
+            try await signIn(in: session, for: address, asking: question)
+        } else {
+            try await signIn(in: session, asking: question)
+        }
     }
 
-    /// Signs in for a resource of which no more than the address may be known.
+    /// Signs in as the options and the lines say.
     ///
-    /// - Parameter isQuiet: Whether another command goes on with the tokens.
+    /// - Parameters:
+    ///   - resource: The resource that was found, and to whose question the person has agreed.
+    ///   - isQuiet: Whether another command goes on with the tokens.
+    ///   - asked: The question before the page, which then opens in any case.
     func signIn(
         in session: Session,
-        for address: Given,
-        isQuiet: Bool = false,
-        asking question: BrowserQuestion? = nil
-    ) async throws {
-        let isKnown = session.environment.profile?.isOfResource == true
-        if isKnown, question == nil, try isQuiet || session.environment.isOn("if-needed", ifNeeded), try await isSignedIn(session) {
-            return isQuiet ? () : try await signIn(in: session, for: nil)
-        }
-        let search = ResourceSearch(provider: provider, registration: registration, token: token, session: session)
-        let found: ResourceSearch.Found
-        do {
-            found = try await search.run(for: address)
-        } catch let error as AuthenticationError where isKnown && .network ~= error.code {
-            return try await signIn(in: session, for: nil, isQuiet: isQuiet, asking: question)
-        }
-        session.adopt(found.profile)
-        do {
-            try await signIn(in: session, for: found, isQuiet: isQuiet, asking: question)
-        } catch let error as AuthenticationError
-            where .clientNotRegistered ~= error.code && found.profile.given("registered") != nil
-        {
-            // The server has forgotten the client.
-            let refused = found.profile.given("client-id").map { ClientID(rawValue: $0.text) }
-            let again = try await search.run(for: address, replacing: refused)
-            session.console.line("The server does not know its registration any more. Registered anew.")
-            session.adopt(again.profile)
-            try await signIn(in: session, for: again, isQuiet: isQuiet, asking: question)
-        }
-    }
-
-    private func signIn(
-        in session: Session,
-        for resource: ResourceSearch.Found?,
+        for resource: AgreedResource? = nil,
         isQuiet: Bool = false,
         asking asked: BrowserQuestion? = nil
     ) async throws {
         let environment = session.environment
-        let command = try browser.command(environment)
         let method = try method(environment)
         try refuseUnusedOptions(by: method)
         var parameters = try signIn.parameters(token, environment)
@@ -184,23 +145,10 @@ struct LoginCommand: ToolCommand {
         configuration.redirectURI = try signIn.redirect(environment, isManual: method == .manual)
         configuration.requestTimeout = min(configuration.requestTimeout, parameters.timeout)
         configuration.compatibility.pushedAuthorizationRequests = try signIn.pushPolicy(environment)
-        var launcher = SystemBrowserLauncher(
-            command: command,
-            inPrivateWindow: try environment.isOn("private-window", privateWindow),
-            withholding: ProviderOptions.secretVariables
-        )
-        let unknown = resource.flatMap { found in
-            found.isConfigured ? nil : BrowserQuestion(for: found.resource, at: found.authority, of: "identityctl")
-        }
-        let question = asked ?? unknown
-        // At a terminal without a browser, the person opens the address of the server's page.
-        let asksInBrowser =
-            method == .browser
-            && (!session.console.isTerminal
-                || InteractionEnvironment.current(browserCommand: command).browserProblem == nil)
-        if asksInBrowser { launcher.question = question }
+        var launcher = try launcher(environment)
+        if resource == nil { launcher.question = asked }
         configuration.browser = ReportingBrowser(
-            launcher: launcher,
+            launcher: resource?.browser ?? launcher,
             console: session.console,
             elsewhere: elsewhere
         )
@@ -215,16 +163,17 @@ struct LoginCommand: ToolCommand {
         let previous = try? await application.defaultAccount()  // what cannot be read is told by the sign-in
         if finish {
             let (result, wanted) = try await finishSignIn(application, session, within: parameters.timeout)
-            try keep(resource, application, session)
+            try await keep(resource, application)
             return try await end(with: result, wanted, after: previous, session, application)
         }
-        let isIfNeeded = try asked == nil && (isQuiet || !start && environment.isOn("if-needed", ifNeeded))
+        let opens = asked != nil || resource?.opens == true
+        let isIfNeeded = try !opens && (isQuiet || !start && environment.isOn("if-needed", ifNeeded))
         if isIfNeeded {
             switch try await need(given, parameters, application, session.console) {
             case .none(let result):
                 session.warn(ofClaimsMissingIn: result, wanting: parameters.scopes)
                 await session.keepAccountOfProfile(result.account, provider, application)
-                try keep(resource, application, session)
+                try await keep(resource, application)
                 return isQuiet ? () : try await end(with: result, session, isPersistent: isPersistent)
             case .signIn(let lock): turn = lock
             }
@@ -241,16 +190,9 @@ struct LoginCommand: ToolCommand {
             }
         }
         try await parameters.ask(for: wanted, application)
-        if let question, let resource {
-            if asksInBrowser {
-                session.console.line("The browser asks first: \(question.sentences[1].printable)")
-            } else {
-                try await ResourceSearch.ask(question, resource.authority, session.console)
-            }
-        }
         if start { return try await startSignIn(parameters, wanted, application, session) }
         let result = try await result(by: method, parameters, given, application, session, watches: isIfNeeded)
-        try keep(resource, application, session)
+        try await keep(resource, application)
         if isQuiet {
             try await application.check(result.account, is: wanted)
             if isPersistent { await session.keepAccountOfProfile(result.account, provider, application) }
@@ -260,13 +202,19 @@ struct LoginCommand: ToolCommand {
     }
 
     /// Keeps what was found of a resource, with its tokens.
-    private func keep(
-        _ resource: ResourceSearch.Found?,
-        _ application: PublicClientApplication,
-        _ session: Session
-    ) throws {
+    private func keep(_ resource: AgreedResource?, _ application: PublicClientApplication) async throws {
         guard let resource, !(application.configuration.cache is InMemoryTokenCache) else { return }
-        try KnownResources(session.environment).keep(resource.profile, for: resource.address)
+        var known = resource.known
+        if known.kind == .given { known.redirectURI = application.configuration.redirectURI }
+        try await resource.found.keep(known)
+    }
+
+    func launcher(_ environment: Environment) throws -> SystemBrowserLauncher {
+        SystemBrowserLauncher(
+            command: try browser.command(environment),
+            inPrivateWindow: try environment.isOn("private-window", privateWindow),
+            withholding: ProviderOptions.secretVariables
+        )
     }
 
     /// Reports a new sign-in.
@@ -367,7 +315,7 @@ extension LoginCommand {
     }
 
     /// Returns the chosen method. An option wins over the variable of another method.
-    private func method(_ environment: Environment) throws -> Method {
+    func method(_ environment: Environment) throws -> Method {
         if grant.type != nil { return .grant }
         if start || finish { return .manual }
         if try !manual && environment.isOn("device-code", deviceCode) { return .deviceCode }

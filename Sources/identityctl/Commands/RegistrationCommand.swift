@@ -65,8 +65,8 @@ struct RegistrationRemoveCommand: ToolCommand {
         abstract: "Forgets a resource, and this program's registration at its server.",
         discussion: """
             The next sign-in registers anew. The server still knows the client, and accounts that are signed in with it stay \
-            here: sign them out first, with 'identityctl logout --resource URL'. Other resources of the same server share the \
-            registration; they are forgotten as well.
+            here: sign them out first, with 'identityctl logout --resource URL'. Other resources of the same server have \
+            registrations of their own.
             """
     )
 
@@ -80,20 +80,17 @@ struct RegistrationRemoveCommand: ToolCommand {
 
     func run(in session: Session) async throws {
         let known = try KnownResources(session.environment)
-        guard let profile = try known.profile(for: url), let issuer = profile.given("issuer") else {
-            throw unknown(url)
-        }
+        guard let profile = try known.profile(for: url), let issuer = profile.given("issuer"),
+            let resource = profile.given("resource")
+        else { throw unknown(url) }
         if profile.given("registered") != nil {
             try await ClientRegistration.forget(
                 of: .identityctl,
-                at: issuer.checked { try .oauth2(issuer: issuer.text) },
+                at: issuer.checked { try .oauth2(issuer: issuer.text, resource: resource.text) },
                 cache: provider.cacheOfRegistrations(session)
             )
         }
-        for other in try known.all() where other.given("issuer")?.text == issuer.text {
-            guard let resource = other.given("resource")?.text else { continue }
-            if try known.forget(resource) != nil { session.console.line("Forgotten: \(resource.printable)") }
-        }
+        if try known.forget(resource.text) != nil { session.console.line("Forgotten: \(resource.text.printable)") }
     }
 }
 

@@ -2,6 +2,7 @@
 
 import ArgumentParser
 import IdentityClient
+import IdentityResources
 
 /// The doctor's look at the tools that are set up.
 struct IntegrationExamination {

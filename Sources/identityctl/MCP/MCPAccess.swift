@@ -92,6 +92,7 @@ final class MCPAccess: Sendable {
                 scopes: scopes,
                 transport: transport,
                 timeout: .seconds(60),
+                place: caller.place,
                 acquire: { parameters in
                     let result = try await caller.acquire(parameters)
                     sent.text.withLock { $0 = result.accessToken }

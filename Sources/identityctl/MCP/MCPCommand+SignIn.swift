@@ -76,7 +76,8 @@ extension MCPCommand {
         let caller = try await call.caller(in: session)
         let all = try token.scopes(environment).union(scopes)
         guard !signsIn, renewed == nil else { return (caller, all) }
-        let own = CallCommand.Caller(application: caller.application, account: caller.account) { parameters in
+        let own = CallCommand.Caller(application: caller.application, account: caller.account, place: caller.place) {
+            parameters in
             try await token(parameters, caller)
         }
         return (own, all)

@@ -11,6 +11,12 @@ struct Given: Hashable, Sendable {
     /// Whether the text comes from the command line. A variable may be set for other commands.
     var isOption: Bool { origin.hasPrefix("--") }
 
+    /// Whether the text stands on the command line, as an option or as the address that is called.
+    var isOfCall: Bool { isOption || origin == Self.calledAddress }
+
+    /// The origin of an address that a command calls.
+    static let calledAddress = "the address"
+
     /// The text as a person knows it. Harmless to a terminal.
     var label: String { account?.label ?? text.printable }
 

@@ -25,11 +25,26 @@ struct RegistrationOptions: ParsableArguments {
 }
 
 extension RegistrationOptions {
-    /// Returns this program with its metadata document.
+    /// Returns this program with its metadata document, and with the token for a registration, which goes to the issuer that is
+    /// named with it and to no other.
     ///
-    /// - Throws: `UsageError` for an address that no document can have, and for a file that is no absolute path where one is
-    ///   needed.
-    func software(_ environment: Environment) throws -> (ClientSoftware, tokenFile: Given?) {
+    /// - Throws: `UsageError` for an address that no document can have, for a file that is no absolute path where one is needed, and
+    ///   for a token without an issuer.
+    func software(_ environment: Environment, _ provider: ProviderOptions) async throws -> ClientSoftware {
+        var (software, file) = try checked(environment)
+        guard let file else { return software }
+        let ofProfile = environment.profile?.own("registration-token-file") == file.text
+        guard let issuer = provider.issuer ?? (ofProfile ? environment.profile?.own("issuer") : nil) else {
+            throw file.error("the token goes to one server alone. Name it as well: --issuer URL")
+        }
+        let path = file.text == "-" ? file : Given(text: try file.path(environment), origin: file.origin)
+        let token = try await path.contentAsToken()
+        for spelling in ResourceSearch.spellings(of: issuer) { software.initialAccessTokens[spelling] = token }
+        return software
+    }
+
+    /// Returns this program with its metadata document, and the file of the token.
+    func checked(_ environment: Environment) throws -> (ClientSoftware, tokenFile: Given?) {
         var software = ClientSoftware.identityctl
         if let document = try environment.given("client-metadata", clientMetadata) {
             _ = try document.checked { try software.document(at: document.text) }

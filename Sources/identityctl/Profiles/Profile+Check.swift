@@ -22,7 +22,7 @@ extension Profile {
         }
         _ = try WantedToken(token, AccountOption.parse([]), SilentOptions.parse([]), environment)
         _ = try WantedExchange(ExchangeOptions.parse([]), environment)
-        _ = try RegistrationOptions.parse([]).software(environment)
+        _ = try RegistrationOptions.parse([]).checked(environment)
         _ = try given("post-logout-redirect-uri").map { try SignInOptions.loopback($0, ports: nil) }
         _ = try SchemeOption.parse([]).chosen(environment)
         _ = try PublicKeyOption.parse([]).path(environment)

@@ -66,6 +66,10 @@ struct Profile: Sendable {
     private(set) var keepsAccount = true
     /// Whether lines of a known resource are among these: its `resource` is then to the byte what the tokens are for.
     private(set) var isOfResource = false
+    /// The address to whose reach the tokens of a known resource are limited; `nil` for the resource's own.
+    private(set) var place: String?
+    /// Whether the known resource and its issuer were named together, in one place of the person's or the administrator's.
+    private(set) var isNamedWithIssuer = false
 
     /// - Throws: `UsageError` that names the file and the line.
     init(_ name: ProfileName, path: String, parsing bytes: [UInt8]) throws {
@@ -162,7 +166,15 @@ struct Profile: Sendable {
     init(ofResource bytes: [UInt8], path: String) throws {
         try self.init(.ofResource, path: path, parsing: bytes)
         (isOfResource, ownLines, keepsAccount) = (true, [], false)
+        for line in String(decoding: bytes, as: UTF8.self).split(separator: "\n") {
+            if line.hasPrefix(Self.placeMark) { place = String(line.dropFirst(Self.placeMark.count)) }
+            isNamedWithIssuer = isNamedWithIssuer || line == Self.namedMark
+        }
     }
+
+    // Comments to versions that do not know them.
+    static let placeMark = "#place = "
+    static let namedMark = "#named = yes"
 
     /// Returns the profile with the account of its first sign-in.
     func belonging(to account: ProfileAccount?) -> Profile {
@@ -187,9 +199,7 @@ extension Profile {
     ///
     /// - Throws: As `servedAddresses()`.
     func reaches(_ url: String) throws -> Bool {
-        if let resource = given("resource"), let address = WebAddress(url) {
-            return WebAddress(resource.text)?.isAbove(address) == true
-        }
+        if let place = place ?? given("resource")?.text { return KnownResource.reaches(url, from: place) }
         return try ServedAddress(asked: url).flatMap { try depth(of: $0) } != nil
     }
 

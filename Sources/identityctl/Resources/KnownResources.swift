@@ -8,7 +8,7 @@ import OAuthWire
 import SystemSupport
 
 /// The resources with a sign-in: a file for each, with lines as in a profile. None has a secret.
-struct KnownResources: Sendable {
+struct KnownResources: ResourceMemory {
     private let directory: String
 
     init(directory: String) {
@@ -31,11 +31,8 @@ struct KnownResources: Sendable {
     ///
     /// - Throws: `UsageError` if the file cannot be used.
     func profile(for address: String) throws -> Profile? {
-        guard let wanted = WebAddress(address) else { return nil }
-        for text in [address] + wanted.ancestors {
-            guard let profile = try profile(at: path(of: text)) else { continue }
-            let identifier = profile.given("resource").flatMap { WebAddress($0.text) }
-            if WireText.areSame(text, address) || identifier?.isAbove(wanted) == true { return profile }
+        for key in KnownResource.keys(of: address) {
+            if let profile = try profile(at: path(of: key)), try profile.reaches(address) { return profile }
         }
         return nil
     }
@@ -60,13 +57,16 @@ struct KnownResources: Sendable {
         return found.sorted { $0.key < $1.key }.map(\.value)
     }
 
-    /// Keeps what a sign-in for an address has found.
-    func keep(_ profile: Profile, for address: String) throws {
-        let identifier = profile.given("resource")?.text ?? address
-        let text = profile.lines.map { "\($0.name) = \($0.value)\n" }.joined()
-        for address in Set([address, identifier]) {
-            try PlainFile.write(Array(text.utf8), to: path(of: address))
-        }
+    func resource(at address: String) throws -> KnownResource? {
+        // One that cannot be read is not found, and written anew by the next sign-in.
+        (try? profile(at: path(of: address))).flatMap(KnownResource.init)
+    }
+
+    func resources() throws -> [KnownResource] { try all().compactMap(KnownResource.init) }
+
+    func keep(_ resource: KnownResource, calledAt address: String) throws {
+        let text = try Profile(resource, path: address).textOfResource
+        for key in resource.keys(calledAt: address) { try PlainFile.write(Array(text.utf8), to: path(of: key)) }
     }
 
     /// Forgets a resource, at each address by which it is known.
@@ -88,28 +88,48 @@ struct KnownResources: Sendable {
 }
 
 extension Profile {
-    /// Makes the lines of a resource.
-    init(
-        resource: String,
-        issuer: String,
-        clientID: ClientID,
-        redirectURI: String,
-        ports: ClosedRange<UInt16>?,
-        scopes: Set<Scope>,
-        dpop: DPoPPolicy,
-        assumesPKCE: Bool,
-        isRegistered: Bool
-    ) throws {
+    /// The lines of a resource.
+    init(_ known: KnownResource, path: String) throws {
         var lines = [
-            "resource = \(resource)", "issuer = \(issuer)", "client-id = \(clientID.rawValue)",
-            "redirect-uri = \(redirectURI)",
+            "resource = \(known.identifier)", "issuer = \(known.issuer)", "client-id = \(known.clientID.rawValue)",
         ]
-        if let ports { lines.append("redirect-ports = \(ports.lowerBound)-\(ports.upperBound)") }
-        lines += scopes.map { "scope = \($0.rawValue)" }.sorted()
-        if dpop != .off { lines.append("dpop = \(dpop.rawValue)") }
-        if assumesPKCE { lines.append("assume-pkce = yes") }
-        if isRegistered { lines.append("registered = yes") }
-        try self.init(ofResource: Array(lines.joined(separator: "\n").utf8), path: resource)
+        if case .loopback(let host, let ports, let path)? = known.redirectURI?.kind {
+            lines.append("redirect-uri = http://\((host ?? .ipv4).rawValue)\(path)")
+            if let ports { lines.append("redirect-ports = \(ports.lowerBound)-\(ports.upperBound)") }
+        }
+        lines += known.scopes.map { "scope = \($0.rawValue)" }.sorted()
+        if known.dpop != .off { lines.append("dpop = \(known.dpop.rawValue)") }
+        if known.assumesPKCE { lines.append("assume-pkce = yes") }
+        if known.kind != .given { lines.append("registered = yes") }
+        if known.place != known.identifier { lines.append(Self.placeMark + known.place) }
+        if known.isNamed { lines.append(Self.namedMark) }
+        try self.init(ofResource: Array(lines.joined(separator: "\n").utf8), path: path)
+    }
+
+    /// The text of the file of a known resource.
+    fileprivate var textOfResource: String {
+        let marks = (place.map { [Self.placeMark + $0] } ?? []) + (isNamedWithIssuer ? [Self.namedMark] : [])
+        return (lines.map { "\($0.name) = \($0.value)" } + marks).map { $0 + "\n" }.joined()
+    }
+}
+
+extension KnownResource {
+    /// The content of the lines of a known resource.
+    fileprivate init?(_ profile: Profile) {
+        guard let resource = profile.given("resource")?.text, let issuer = profile.given("issuer")?.text,
+            let clientID = profile.given("client-id")?.text
+        else { return nil }
+        self.init(
+            identifier: resource,
+            place: profile.place ?? resource,
+            issuer: issuer,
+            scopes: Set((profile.given("scope")?.words ?? []).map(Scope.init(rawValue:))),
+            clientID: ClientID(rawValue: clientID),
+            kind: profile.given("registered") == nil ? .given : .registered,
+            dpop: profile.given("dpop").flatMap { DPoPPolicy(rawValue: $0.text) } ?? .off,
+            assumesPKCE: profile.given("assume-pkce") != nil,
+            isNamed: profile.isNamedWithIssuer
+        )
     }
 }
 
@@ -127,10 +147,8 @@ extension ClientConfiguration {
     mutating func readSecretOfRegistration(in cache: any TokenCache) {
         let (authority, clientID) = (authority, clientID)
         readingClientSecret = {
-            guard let kept = try await ClientRegistration.kept(of: .identityctl, at: authority, cache: cache),
-                kept.clientID == clientID
-            else { return nil }
-            return kept.clientSecret.map { ($0, kept.secretPlace) }
+            let kept = try await ClientRegistration.kept(clientID, of: .identityctl, at: authority, cache: cache)
+            return kept.flatMap { kept in kept.clientSecret.map { ($0, kept.secretPlace) } }
         }
     }
 }

@@ -67,7 +67,8 @@ import Testing
         let screen = Screen()
         let turn = try await LoginCommand.turn(
             in: "/dev/null",
-            configuration,
+            of: ["client"],
+            configuration.group,
             .seconds(60),
             screen.console(columns: 80)
         )

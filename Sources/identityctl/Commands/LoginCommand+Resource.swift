@@ -1,0 +1,157 @@
+// Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
+
+import IdentityClient
+import IdentityResources
+import SystemSupport
+
+/// A resource to whose question the person has agreed.
+struct AgreedResource: Sendable {
+    let found: FoundResource
+    /// What is kept after the sign-in.
+    let known: KnownResource
+    /// The browser that waits for the server's page; `nil` if there is none.
+    let browser: AskedBrowser?
+    /// Whether a page opens in any case, also if there is a token.
+    let opens: Bool
+}
+
+// A sign-in for a resource of which no more than the address may be known.
+extension LoginCommand {
+    /// Asks the resource, the person, and then the server for a client, and signs in.
+    ///
+    /// - Parameters:
+    ///   - isQuiet: Whether another command goes on with the tokens.
+    ///   - isRefused: Whether the resource takes the tokens that there are no more.
+    ///   - asked: The question before a sign-in at a server that is known. With it, a page opens in any case.
+    func signIn(
+        in session: Session,
+        for address: Given,
+        isQuiet: Bool = false,
+        isRefused: Bool = false,
+        asking asked: BrowserQuestion? = nil
+    ) async throws {
+        try refuseUnusedOptions(by: method(session.environment))
+        let isIfNeeded = try isQuiet || !start && !finish && session.environment.isOn("if-needed", ifNeeded)
+        var refused: ClientID?
+        var turn: HeldLock?
+        defer { turn?.end() }
+        if !isRefused, asked == nil {
+            if !isIfNeeded {
+                // Whatever else is wrong is told by the sign-in.
+                _ = try? await isSignedIn(session, &refused)
+            } else if try await isSignedIn(session, &refused) {
+                return try await end(session, isQuiet)
+            } else {
+                // One command asks and registers; the others take what it brings.
+                turn = try await turnToSignIn(for: address, session)
+                if let known = try KnownResources(session.environment).profile(for: address.text) { session.adopt(known) }
+                if try await isSignedIn(session, &refused) { return try await end(session, isQuiet) }
+            }
+        }
+        let found: FoundResource
+        do {
+            found = try await ResourceSearch(for: address, provider, registration, token, session).run()
+        } catch let error as AuthenticationError
+            where session.environment.profile?.isOfResource == true && .network ~= error.code
+        {
+            return try await signIn(in: session, isQuiet: isQuiet, asking: asked)
+        }
+        let browser = try await agreed(to: found.question ?? asked, found, address, session)
+        func agreed(_ known: KnownResource, _ browser: AskedBrowser?) -> AgreedResource {
+            AgreedResource(found: found, known: known, browser: browser, opens: isRefused || asked != nil)
+        }
+        do {
+            let (_, known) = try await found.client(replacing: refused)
+            do {
+                try await signIn(in: session, for: agreed(known, browser), isQuiet)
+            } catch let error as AuthenticationError
+                where .clientNotRegistered ~= error.code && known.kind == .registered
+            {
+                // The server has forgotten the client.
+                let (_, known) = try await found.client(replacing: known.clientID)
+                session.console.line("The server does not know its registration any more. Registered anew.")
+                try await signIn(in: session, for: agreed(known, nil), isQuiet)
+            }
+        } catch {
+            browser?.end(error)
+            throw error
+        }
+    }
+
+    private func signIn(in session: Session, for resource: AgreedResource, _ isQuiet: Bool) async throws {
+        // Options that name the client and the server count as they are.
+        if try ResourceSearch.whole(provider, session.environment) == nil {
+            session.adopt(try resource.found.profile(resource.known))
+        }
+        let scopes = resource.known.scopes
+        session.console.line(
+            "Signing in for \(resource.known.identifier.printable) with \(scopes.isEmpty ? "the server's scopes" : scopes.listing.printable)."
+        )
+        try await signIn(in: session, for: resource, isQuiet: isQuiet)
+    }
+
+    /// The end of a command that finds itself signed in.
+    private func end(_ session: Session, _ isQuiet: Bool) async throws {
+        if !isQuiet { try await signIn(in: session) }
+    }
+
+    /// Whether a token of a known resource can be had without a person.
+    ///
+    /// - Parameter refused: Becomes the registered client that the server does not know any more.
+    private func isSignedIn(_ session: Session, _ refused: inout ClientID?) async throws -> Bool {
+        let environment = session.environment
+        guard let profile = environment.profile, profile.isOfResource, !start, !finish else { return false }
+        let application = try session.application(
+            provider.configuration(environment, passPhrases: session.passPhrases, logger: session.logger)
+        )
+        let parameters = try signIn.parameters(token, environment)
+        do {
+            let account = try environment.given("account", account.account)
+            return try await application.acquireTokenIfSignedIn(account, parameters) != nil
+        } catch let error as AuthenticationError
+            where .clientNotRegistered ~= error.code && profile.given("registered") != nil
+        {
+            refused = application.configuration.clientID
+            return false
+        }
+    }
+
+    private func turnToSignIn(for address: Given, _ session: Session) async throws -> HeldLock? {
+        let parameters = try signIn.parameters(token, session.environment)
+        return try await Self.turn(
+            in: try RuntimeDirectory.path(),
+            of: ["resource", address.text],
+            ClientSoftware.identityctl.group,
+            // The question has its own time.
+            parameters.timeout + .seconds(300),
+            session.console
+        )
+    }
+
+    /// Asks the person, in the browser that goes on to the server's page, or at the terminal.
+    ///
+    /// - Returns: The browser that waits for the page; `nil` if there is none.
+    private func agreed(
+        to question: BrowserQuestion?,
+        _ found: FoundResource,
+        _ address: Given,
+        _ session: Session
+    ) async throws -> AskedBrowser? {
+        guard let question, !finish else { return nil }
+        let (console, environment) = (session.console, session.environment)
+        if try method(environment) == .browser, !start,
+            InteractionEnvironment.current(browserCommand: try browser.command(environment)).browserProblem == nil
+        {
+            console.line("The browser asks first whether to sign in at \(found.authority.url.printable).")
+            do {
+                return try await launcher(environment).ask(question)
+            } catch let error as AuthenticationError where .browserUnavailable ~= error.code && console.isTerminal {
+                console.line(error.message.printable)
+            }
+        }
+        let options = sharedOptions.replacing("--resource", with: address.text)
+        let command = options.replacing("--issuer", with: found.authority.url).command("login")
+        try await found.ask(question, console, orRun: command)
+        return nil
+    }
+}
