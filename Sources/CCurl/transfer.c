@@ -300,6 +300,10 @@ void ccurl_transfer_set_stream(ccurl_transfer *transfer, size_t window, long sta
     transfer->body_limit = window;
     set_number(transfer, OPTION_LOW_SPEED_LIMIT, 1);
     set_number(transfer, OPTION_LOW_SPEED_TIME, stall_seconds);
+    // Without bytes, only the system notices that the other end is gone: with nine probes, after three minutes.
+    set_number(transfer, OPTION_TCP_KEEP_ALIVE, 1);
+    set_number(transfer, OPTION_TCP_KEEP_IDLE, 60);
+    set_number(transfer, OPTION_TCP_KEEP_INTERVAL, 15);
 }
 
 void ccurl_transfer_set_streamed_body(ccurl_transfer *transfer, int64_t length) {

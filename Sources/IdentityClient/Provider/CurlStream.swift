@@ -57,6 +57,14 @@ extension CurlStream {
     ///
     /// - Throws: `CancellationError` if the exchange has ended.
     func give(_ piece: [UInt8]) async throws {
+        try await waitForRoom()
+        state.withLock { $0.outgoing = piece }
+    }
+
+    /// Waits until the previous piece was taken. One call at a time.
+    ///
+    /// - Throws: `CancellationError` if the exchange has ended.
+    func waitForRoom() async throws {
         try await withCheckedThrowingContinuation { (continuation: CheckedContinuation<Void, any Error>) in
             let outcome: Result<Void, any Error>? = state.withLock { state in
                 if state.end != nil { return .failure(CancellationError()) }
@@ -68,7 +76,6 @@ extension CurlStream {
             }
             if let outcome { continuation.resume(with: outcome) }
         }
-        state.withLock { $0.outgoing = piece }
     }
 
     /// Ends the exchange. Arrived bytes may still be taken, unless the caller cancelled.

@@ -12,7 +12,7 @@ import SystemSupport
 /// request's body may have reached the server, the request is never sent a second time.
 ///
 /// Streamed bodies may have any size, and pass through buffers of some hundred kilobytes; for them the `timeout` is the
-/// maximum time without progress, 30 s by default.
+/// maximum time without progress, 30 s by default. A connection whose other end is gone is noticed after three minutes.
 ///
 /// `SSL_CERT_FILE` and `SSL_CERT_DIR` replace the system's file and directory of trusted certificates. If only one variable is set, the system's other source stays trusted; to trust a single file only, set `certificateAuthorities`. The transport obeys `https_proxy`, `all_proxy` and `no_proxy`, but never uses a proxy for this computer.
 ///
@@ -206,6 +206,9 @@ extension CurlTransport {
                 try await stream.give(piece)
                 driver.wakeThread()
             }
+            // The source is asked once more, so that it learns when its last piece was taken.
+            try await stream.waitForRoom()
+            _ = try? await body.next()  // all bytes were given
         } catch {
             if stream.end(.failure(error)) { driver.abandon(ticket) }
         }

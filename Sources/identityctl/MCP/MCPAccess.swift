@@ -41,11 +41,16 @@ final class MCPAccess: Sendable {
 
     /// Sends a request, whose answer is still arriving.
     ///
-    /// - Parameter asks: Whether the person is asked if there is no token.
+    /// - Parameters:
+    ///   - asks: Whether the person is asked if there is no token.
+    ///   - returnsRefusal: Whether the answer is returned if the server refuses a renewed token as well.
     /// - Throws: `AuthenticationError`, `UsageError`, `CancellationError`.
-    func stream(_ request: HTTPRequest, body: [UInt8]? = nil, asks: Bool = true) async throws
-        -> (response: HTTPResponse, body: ResponseBody)
-    {
+    func stream(
+        _ request: HTTPRequest,
+        body: [UInt8]? = nil,
+        asks: Bool = true,
+        returnsRefusal: Bool = false
+    ) async throws -> (response: HTTPResponse, body: ResponseBody) {
         let body = body.map { RequestBody.json($0) }
         let host = (request.authority ?? "").printable
         var demand = SignInDemand()
@@ -55,7 +60,10 @@ final class MCPAccess: Sendable {
                 let made = try await client()
                 sent = made.sent
                 let answer = try await made.client.stream(request, body: body)
-                guard answer.response.status != .unauthorized else { break }
+                if answer.response.status == .unauthorized {
+                    if returnsRefusal { return answer }
+                    break
+                }
                 // The client delivers it if the token claims to have the scopes.
                 guard answer.response.status == .forbidden,
                     let challenge = ResourceChallenge(inChallenges: answer.response.headerFields[values: .wwwAuthenticate])
@@ -171,40 +179,5 @@ final class MCPAccess: Sendable {
             "A sign-in for \(command.url.printable) waits in the browser. Finish it there, and try again.",
             underlyingError: cause
         )
-    }
-}
-
-/// The transport of a bridge, which follows no redirect: a message of another origin would pass for the server's.
-struct MCPTransport: StreamingHTTPTransport {
-    /// The longest time for which a stream may be silent.
-    static let silence = Duration.seconds(3600)
-    /// The time until an answer must begin.
-    static let answerTimeout = Duration.seconds(300)
-
-    private let curl: CurlTransport
-    private let base: AnswerTimeoutTransport
-
-    init(_ curl: CurlTransport) {
-        self.curl = curl
-        base = AnswerTimeoutTransport(base: curl, timeout: Self.answerTimeout)
-    }
-
-    func prepare() { curl.prepare() }
-
-    func send(_ request: HTTPRequest, body: [UInt8]?) async throws -> (HTTPResponse, [UInt8]) {
-        try await base.send(request, body: body)
-    }
-
-    func open(_ request: HTTPRequest, body: (any HTTPBodySource)?) async throws -> any HTTPExchange {
-        let exchange = try await base.open(request, body: body)
-        guard exchange.response.status.kind != .redirection else {
-            let location = exchange.response.headerFields[.location].map { " to \($0.printable)" } ?? ""
-            throw AuthenticationError(
-                .malformedResponse,
-                "\((request.authority ?? "").printable) redirects\(location), and neither tokens nor messages follow. If that "
-                    + "is the server's address, start 'identityctl mcp' with it."
-            )
-        }
-        return exchange
     }
 }

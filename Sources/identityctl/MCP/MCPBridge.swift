@@ -28,12 +28,20 @@ final class MCPBridge: Sendable {
         var gate: Promise<Void>?
         var fields = MCPFields()
         /// The messages under way, by numbers.
-        var running: [UInt64: Task<Void, Never>] = [:]
-        /// The requests under way that a closed stream cancels (revision 2026-07-28), by their ids.
-        var cancellable: [JSONValue: UInt64] = [:]
+        var running: [UInt64: Exchange] = [:]
+        /// The numbers of the requests under way, by their ids.
+        var numbers: [JSONValue: UInt64] = [:]
         var last: UInt64 = 0
         /// Receives the server's own messages.
         var listening: Task<Void, Never>?
+    }
+
+    /// A message under way.
+    struct Exchange {
+        let departure: MCPDeparture
+        /// Whether closing its stream cancels it (revision 2026-07-28).
+        let isCancelledByClosing: Bool
+        let task: Task<Void, Never>
     }
 
     let state = Mutex(State())
@@ -58,12 +66,13 @@ final class MCPBridge: Sendable {
     /// Waits until the host reads no more.
     func failure() async throws { try await ended.value() }
 
-    /// Ends all requests, with a second for those under way, and then the session.
+    /// Ends all requests, with a second for those under way, and then the session. A request that has no answer gets an error.
     func end() async {
-        let (tasks, listening) = state.withLock { (Array($0.running.values), $0.listening) }
+        let (tasks, listening) = state.withLock { ($0.running.values.map(\.task), $0.listening) }
         listening?.cancel()
         try? await withDeadline(.seconds(1)) { for task in tasks { await task.value } }
         for task in tasks { task.cancel() }
+        try? await withDeadline(.milliseconds(500)) { for task in tasks { await task.value } }
         guard state.withLock(\.sessionID) != nil else { return }
         // The signal that ended the command does not end this.
         await Task {
@@ -93,29 +102,41 @@ final class MCPBridge: Sendable {
 
     private func begin(_ message: MCPMessage) async {
         let version: String?
+        let cancelled: Exchange?
         do {
             version = try MCPFields.version(of: message)
-            if message.method == "notifications/cancelled", try cancel(message) { return }
+            cancelled = try exchange(cancelledBy: message)
         } catch {
             return await answer(message, with: error)
         }
+        if let cancelled, !cancelled.departure.cancel() || cancelled.isCancelledByClosing {
+            return cancelled.task.cancel()
+        }
+        let departure = MCPDeparture()
         let hasBegun = state.withLock { state in
-            guard state.running.count < Self.maximumRunning else { return false }
-            let before = version == nil ? state.gate : nil
+            // The cancellation of a request under way is no more than one more message.
+            guard state.running.count < Self.maximumRunning || cancelled != nil else { return false }
+            let before = version == nil && cancelled == nil ? state.gate : nil
             let after = Promise<Void>()
             if message.method == "initialize" || message.method == "notifications/initialized" { state.gate = after }
             state.last += 1
             let number = state.last
-            if version != nil, let id = message.id { state.cancellable[id] = number }
-            state.running[number] = Task {
+            if message.isRequest, let id = message.id { state.numbers[id] = number }
+            let task = Task {
                 try? await before?.value()
-                await run(message, version)
+                await MCPDeparture.$current.withValue(departure) { await run(message, version, cancelling: cancelled) }
+                departure.end()
                 after.finish(.success(()))
                 self.state.withLock { state in
                     state.running[number] = nil
-                    if let id = message.id, state.cancellable[id] == number { state.cancellable[id] = nil }
+                    if let id = message.id, state.numbers[id] == number { state.numbers[id] = nil }
                 }
             }
+            state.running[number] = Exchange(
+                departure: departure,
+                isCancelledByClosing: version != nil,
+                task: task
+            )
             return true
         }
         if !hasBegun {
@@ -123,22 +144,31 @@ final class MCPBridge: Sendable {
         }
     }
 
-    /// Ends the request that a notification is about, if closing its stream is what cancels it.
-    private func cancel(_ message: MCPMessage) throws -> Bool {
-        guard let id = try message.object("params")?["requestId"] else { return false }
-        return state.withLock { state in
-            guard let number = state.cancellable[id], let task = state.running[number] else { return false }
-            task.cancel()
-            return true
+    /// Returns the exchange under way that a notification is about.
+    private func exchange(cancelledBy message: MCPMessage) throws -> Exchange? {
+        guard message.method == "notifications/cancelled", let id = try message.object("params")?["requestId"] else {
+            return nil
         }
+        return state.withLock { state in state.numbers[id].flatMap { state.running[$0] } }
     }
 
-    private func run(_ message: MCPMessage, _ version: String?) async {
+    /// - Parameter cancelled: The exchange that the message cancels: it has left before, and its stream ends afterwards.
+    private func run(_ message: MCPMessage, _ version: String?, cancelling cancelled: Exchange? = nil) async {
+        if let cancelled {
+            await cancelled.departure.waitForEnd()
+            // A server that does not take the notification keeps no stream open by that.
+            try? await withDeadline(.seconds(5)) { await self.run(message, version) }
+            return cancelled.task.cancel()
+        }
         do {
             try await exchange(message, version, isRepeated: false)
         } catch {
-            if Task.isCancelled || error is CancellationError { return }
-            await answer(message, with: error)
+            guard MCPDeparture.current?.isCancelled != true else { return }  // the host waits no more
+            guard Task.isCancelled else { return await answer(message, with: error) }
+            guard message.isRequest else { return }
+            let ended =
+                "The input ended before the server's answer. Whether the server did what was asked is not known."
+            await answer(message, with: MCPMessage.Problem("\(ended) Keep the input open until all answers are there."))
         }
     }
 
@@ -174,13 +204,14 @@ final class MCPBridge: Sendable {
         let fields = try version.map { version in
             try state.withLock { try $0.fields.fields(for: message, version: version) }
         }
-        let session = state.withLock(\.sessionID)
-        let (response, body) = try await access.stream(request(.post, in: fields), body: message.line)
-        if response.status == .notFound, let session, fields == nil, !isFirst, !isRepeated {
+        let session = fields == nil && !isFirst && !isRepeated ? state.withLock(\.sessionID) : nil
+        let (response, body) = try await send(message, in: fields, returnsRefusal: session != nil)
+        guard response.status.kind == .successful else {
+            let refusal = await refusal(response, body)
+            guard let session, refusal.mayBeOfSession else { throw refusal }
             try await renewals.run(session) { [self] in try await renew(session) }
             return try await exchange(message, version, isRepeated: true)
         }
-        guard response.status.kind == .successful else { throw await refusal(response, body) }
         if isFirst { try adopt(response) }
         if message.method == "notifications/initialized" {
             state.withLock { $0.initialized = message }
@@ -197,6 +228,28 @@ final class MCPBridge: Sendable {
                 isAnswered = try await deliver(answer, to: message) || isAnswered
             }
             guard isAnswered else { throw MCPMessage.Problem("The server answered another request.") }
+        }
+    }
+
+    /// Sends a message. One that only reads is sent once more if the connection broke before the answer: a server may close a
+    /// connection at the moment in which it is used again.
+    private func send(_ message: MCPMessage, in fields: HTTPFields?, returnsRefusal: Bool) async throws
+        -> (response: HTTPResponse, body: ResponseBody)
+    {
+        let only = ["initialize", "server/discover", "ping", "resources/read", "prompts/get", "completion/complete"]
+        let reads = message.method.map { $0.hasSuffix("/list") || only.contains($0) } ?? false
+        do {
+            return try await access.stream(
+                request(.post, in: fields),
+                body: message.line,
+                returnsRefusal: returnsRefusal
+            )
+        } catch let error as AuthenticationError where reads && .connectionFailed ~= error.code {
+            return try await access.stream(
+                request(.post, in: fields),
+                body: message.line,
+                returnsRefusal: returnsRefusal
+            )
         }
     }
 

@@ -25,7 +25,7 @@ struct MCPFields: Sendable {
     /// - Throws: `MCPMessage.Problem` for parameters that cannot be read.
     static func version(of message: MCPMessage) throws(MCPMessage.Problem) -> String? {
         // Most messages of older revisions need no parsing.
-        guard message.method != nil, message.line.firstRange(of: versionMember.utf8) != nil else { return nil }
+        guard message.method != nil, message.line.contains(versionMember) else { return nil }
         let version = try message.object("params")?.object("_meta")?.string(versionMember)
         guard version.map(isUsable) != false else { throw MCPMessage.Problem("The protocol's version is no version.") }
         return version
@@ -78,7 +78,7 @@ struct MCPFields: Sendable {
     /// - Returns: The answer for the host, and the names of the tools that were left out.
     /// - Throws: `MCPMessage.Problem`.
     mutating func note(toolsIn answer: MCPMessage) throws(MCPMessage.Problem) -> (MCPMessage, [String]) {
-        guard answer.line.firstRange(of: "x-mcp-header".utf8) != nil, var result = try answer.object("result"),
+        guard answer.line.contains("x-mcp-header"), var result = try answer.object("result"),
             let tools = result.array("tools")
         else { return (answer, []) }
         var (kept, left): ([JSONValue], [String]) = ([], [])

@@ -257,3 +257,18 @@ extension UInt8 {
     /// Whether JSON allows the byte between values.
     fileprivate var isBlank: Bool { self == 0x20 || self == 0x0A || self == 0x0D || self == 0x09 }
 }
+
+extension [UInt8] {
+    /// Whether a text is in the bytes. It looks at few of them (Boyer, Moore, Horspool), as messages are large.
+    func contains(_ text: String) -> Bool {
+        let text = Array(text.utf8)
+        var steps = [Int](repeating: text.count, count: 256)
+        for (index, byte) in text.dropLast().enumerated() { steps[Int(byte)] = text.count - 1 - index }
+        var end = text.count
+        while end <= count {
+            if self[end - 1] == text.last, self[(end - text.count)..<end].elementsEqual(text) { return true }
+            end += steps[Int(self[end - 1])]
+        }
+        return false
+    }
+}

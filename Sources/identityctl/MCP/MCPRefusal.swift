@@ -52,13 +52,14 @@ struct MCPRefusal: Error, Hashable {
         words = said?.isEmpty == false ? said : nil
     }
 
-    /// Whether the server has forgotten the session, which it says by 404.
+    /// Whether the server may have forgotten the session, which it says by 404.
     ///
-    /// Deviation: old versions of the official SDKs and Atlassian's server say it by 400, in words, and others by 410.
-    var namesSession: Bool {
+    /// Deviation: old versions of the official SDKs and Atlassian's server say it by 400, in words, others by 410, and mcp-proxy
+    /// by 401, whatever the token is.
+    var mayBeOfSession: Bool {
         let said = (error?.string("message") ?? words ?? "").lowercased()
         return switch status {
-        case 404, 410: true
+        case 401, 404, 410: true
         case 400: ["session", "not initialized"].contains { said.contains($0) }
         default: false
         }

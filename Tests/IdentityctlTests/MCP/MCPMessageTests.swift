@@ -90,6 +90,17 @@ import Testing
     }
 }
 
+@Suite struct MCPSearchTests {
+    @Test(arguments: [
+        "", "a", "aab", "xaab", "aaab", "aaba", "aabx", "abab", "ababc", "xxababcxx", "abaabab", "ababababc",
+    ])
+    func findsAText(_ text: String) {
+        for wanted in ["a", "aab", "abab", "ababc"] {
+            #expect(Array(text.utf8).contains(wanted) == text.contains(wanted), "\(wanted)")
+        }
+    }
+}
+
 @Suite struct MCPLinesTests {
     @Test func areWholeHoweverTheyArrive() {
         let text = Array("one\n\r\n  \ntwo\r\nthree".utf8)

@@ -132,26 +132,6 @@ struct MCPProcessTests {
         _ = try await bridge.answer(1)
     }
 
-    @Test func beginsASessionAnewThatTheServerForgot() async throws {
-        let server = try MCPServer { request, message, before in
-            switch message.string("method") {
-            case "initialize" where before > 0:
-                var answer = MCPServer.json(message["id"], #"{"protocolVersion":"2025-11-25"}"#)
-                answer.headers.append("Mcp-Session-Id", "session-2")
-                return answer
-            case "call" where request.headers["Mcp-Session-Id"] == "session-1": return LoopbackResponse(status: 404)
-            default: return nil
-            }
-        }
-        let bridge = try server.bridge(try await server.person())
-        for line in [MCPServer.initialize, MCPServer.initialized] { try bridge.type(line) }
-        _ = try await bridge.answer(0)
-        for id in 1...5 { try bridge.type(#"{"id":\#(id),"method":"call"}"#) }
-        for id in 1...5 { #expect(try await bridge.answer(id)["result"] != nil) }
-        #expect(server.requests("initialize").count == 2 && server.requests("notifications/initialized").count == 2)
-        #expect(try bridge.messages.count { $0.integer("id") == 0 } == 1)
-    }
-
     @Test func renewsATokenThatTheServerRefuses() async throws {
         let server = try MCPServer { _, _, before in
             guard before == 0 else { return nil }

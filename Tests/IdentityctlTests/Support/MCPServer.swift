@@ -41,7 +41,7 @@ final class MCPServer: Sendable {
         self.seen = seen
         var limits = LoopbackServer.Limits()
         limits.maximumBodyLength = 16 << 20
-        limits.maximumConnections = 64
+        limits.maximumConnections = 320
         server = try LoopbackServer.start(limits: limits) { request in
             let name = Self.name(request)
             let before = seen.requests.withLock { requests in
