@@ -151,8 +151,12 @@ struct DPoPTests {
         let another = try application(able, .whenOffered) { $0.cache = InMemoryTokenCache() }
         #expect(try await another.acquireToken(scopes: ["read"]).scheme == .dpop)
         #expect(try await application(able, .off).acquireToken(scopes: ["read"]).scheme == .bearer)
-        let entra = try Authority.entra()
-        try await expectError(.invalidArgument) { try self.application(able, .required) { $0.authority = entra } }
+        let endpoints = Authority.OAuth2Endpoints(authorization: "https://h/a", token: "https://h/t")
+        for authority in [try Authority.entra(), try .oauth2(endpoints)] {
+            try await expectError(.invalidArgument) {
+                try self.application(able, .required) { $0.authority = authority }
+            }
+        }
     }
 
     @Test func finishesAPreparedSignInWithItsKey() async throws {
@@ -169,6 +173,27 @@ struct DPoPTests {
         let result = try await second.completeAuthorization(restored, with: end)
         #expect(result.scheme == .dpop)
         #expect(try await call(second, result.account, provider.resourceAddress) == 200)
+    }
+
+    @Test func aClientOfAResourceThatDemandsBoundTokensNeedsTheSetting() async throws {
+        let provider = try provider()
+        let resource = try await ProtectedResource.discover(
+            at: provider.resourceAddress,
+            transport: provider.transport
+        )
+        let authority = try resource.authority()
+        let bound = try application(provider) { $0.authority = authority }
+        let account = try await bound.acquireToken(scopes: ["read"]).account
+        let error = try await expectError(.invalidArgument) {
+            try AuthenticatedClient(
+                application: self.application(provider, .whenOffered),
+                account: account,
+                resource: resource
+            )
+        }
+        #expect(error.message.contains("dpop"))
+        let client = try AuthenticatedClient(application: bound, account: account, resource: resource)
+        #expect(try await client.get(try #require(URL(string: resource.identifier))).response.status == .ok)
     }
 
     @Test func bindsWhatAResourceDemands() async throws {
