@@ -92,7 +92,7 @@ struct SignInBindingTests {
         }
     }
 
-    /// What another program or library left behind, by which a sign-in is made without a person.
+    /// The traces of another program or library, by which a sign-in is made without a person.
     private func groundwork(
         for flow: Flow,
         _ setup: TestSetup,
