@@ -15,6 +15,9 @@ let telemetryPackages: [Package.Dependency] = [
     .package(url: "https://github.com/apple/swift-distributed-tracing", from: "1.7.3"),
 ]
 
+/// Whether a variable is set. An empty one counts as unset.
+func isSet(_ name: String) -> Bool { !(Context.environment[name] ?? "").isEmpty }
+
 let package = Package(
     name: "swift-identity-client",
     products: [
@@ -33,7 +36,7 @@ let package = Package(
     ],
     traits: [
         // On by default only where a script asks for it, which then compiles everything for debugging once.
-        .default(enabledTraits: Context.environment["IDENTITY_WEB_VIEW"] == nil ? [] : ["WebView"]),
+        .default(enabledTraits: isSet("IDENTITY_WEB_VIEW") ? ["WebView"] : []),
         .trait(name: "WebView", description: "IdentityWebView, which needs WebKitGTK's headers; empty without this."),
         .trait(name: "Metrics", description: "Counts and times for swift-metrics."),
         .trait(name: "Tracing", description: "Spans for swift-distributed-tracing."),
@@ -254,11 +257,11 @@ where !["CCurl", "CSystemSupport", "CGIO", "CLibSecret", "CPostgreSQL", "CWebKit
     // Nearly every line of the web view calls C: `unsafe` on all of them would mark none.
     if target.name != "IdentityWebView" { target.swiftSettings?.append(.strictMemorySafety()) }
     // Only where it is asked for, as the scripts do: a warning of a later compiler stops nobody who depends on this.
-    if Context.environment["IDENTITY_STRICT"] != nil { target.swiftSettings?.append(.treatAllWarnings(as: .error)) }
+    if isSet("IDENTITY_STRICT") { target.swiftSettings?.append(.treatAllWarnings(as: .error)) }
 }
 
 // The same folder as a libFuzzer program instead of a test target (Scripts/fuzz).
-if Context.environment["IDENTITY_FUZZ"] != nil {
+if isSet("IDENTITY_FUZZ") {
     package.targets.removeAll { $0.isTest }
     package.targets.append(
         .executableTarget(
@@ -272,7 +275,7 @@ if Context.environment["IDENTITY_FUZZ"] != nil {
 }
 
 // The target that the traits Metrics and Tracing change, and its tests, alone (Scripts/test-telemetry).
-if Context.environment["IDENTITY_TELEMETRY"] != nil {
+if isSet("IDENTITY_TELEMETRY") {
     package.products = []
     package.dependencies = telemetryPackages
     package.targets.removeAll { $0.name != "IdentityTelemetry" }
@@ -295,7 +298,7 @@ if Context.environment["IDENTITY_TELEMETRY"] != nil {
 }
 
 // Races made on purpose, of which Scripts/thread-sanitizer wants reports.
-if Context.environment["IDENTITY_THREAD_SANITIZER"] != nil {
+if isSet("IDENTITY_THREAD_SANITIZER") {
     let folder = "Tests/Support/ThreadSanitizer"
     package.targets += [
         .target(name: "CRace", path: "\(folder)/CRace"),
