@@ -57,20 +57,20 @@ extension LoginCommand {
             return try await signIn(in: session, isQuiet: isQuiet, asking: asked)
         }
         let browser = try await agreed(to: found.question ?? asked, found, address, session)
-        func agreed(_ known: KnownResource, _ browser: AskedBrowser?) -> AgreedResource {
+        func resource(_ known: KnownResource, _ browser: AskedBrowser?) -> AgreedResource {
             AgreedResource(found: found, known: known, browser: browser, opens: isRefused || asked != nil)
         }
         do {
             let (_, known) = try await found.client(replacing: refused)
             do {
-                try await signIn(in: session, for: agreed(known, browser), isQuiet)
+                try await signIn(in: session, for: resource(known, browser), isQuiet)
             } catch let error as AuthenticationError
                 where .clientNotRegistered ~= error.code && known.kind == .registered
             {
                 // The server has forgotten the client.
                 let (_, known) = try await found.client(replacing: known.clientID)
                 session.console.line("The server does not know its registration any more. Registered anew.")
-                try await signIn(in: session, for: agreed(known, nil), isQuiet)
+                try await signIn(in: session, for: resource(known, nil), isQuiet)
             }
         } catch {
             browser?.end(error)
