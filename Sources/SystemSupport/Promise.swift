@@ -88,7 +88,9 @@ package func regardlessOfCancellation<Value: Sendable>(
 
 /// Runs `work` for at most `duration`, in which the time that the computer sleeps does not count.
 ///
-/// The caller resumes at the deadline and on cancellation, even if `work` ignores its own cancellation.
+/// The caller resumes at the deadline and on cancellation, even if `work` ignores its own cancellation. If the timer is
+/// late, the process stood still, as after SIGSTOP or in a paused container: `work` then gets another second, to read what
+/// has come meanwhile.
 /// - Throws: The error of `work`, `CancellationError`, or `DeadlineExceeded`.
 @inlinable
 package func withDeadline<Value: Sendable>(
@@ -99,7 +101,12 @@ package func withDeadline<Value: Sendable>(
     let worker = Task { await result.finish(by: work) }
     // The task only waits, so that no other thread needs to wake. An answer that came before a sleep is not thrown away.
     let timer = Task.immediate {
-        try await Task.sleep(for: duration, clock: .suspending)
+        var (pause, isLate) = (max(duration, .zero), true)
+        while isLate {
+            let end = SuspendingClock.now + pause
+            try await Task.sleep(until: end, clock: .suspending)
+            (pause, isLate) = (.seconds(1), SuspendingClock.now - end > .milliseconds(100))
+        }
         result.finish(.failure(DeadlineExceeded()))
     }
     defer {

@@ -1,6 +1,7 @@
 // Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
 
 import FoundationEssentials
+import HTTPTypes
 import IdentityClient
 
 /// A worker task on a sign-in: acquires a token silently, or signs out.
@@ -20,9 +21,9 @@ struct AcquiringTask: WorkerTask {
         )
         configuration.cacheGroup = try CacheGroup(orders.group)
         transport = CrashingTransport(CurlTransport(), stop)
-        configuration.transport = transport
+        configuration.transport = orders.hasOwnTransport ? OwnTransport(base: transport) : transport
         configuration.clock = OffsetClock(offset: orders.clockOffset)
-        configuration.requestTimeout = .seconds(15)
+        configuration.requestTimeout = .seconds(orders.requestTimeout)
         self.orders = orders
         application = try PublicClientApplication(configuration)
         do {
@@ -72,6 +73,15 @@ struct AcquiringTask: WorkerTask {
         report.token = result.accessToken
         report.source = result.source.rawValue
         if case .failed(let error) = result.persistence { report.unsaved = error.shortDescription }
+    }
+}
+
+/// A program's own transport around another one.
+private struct OwnTransport: HTTPTransport {
+    let base: any HTTPTransport
+
+    func send(_ request: HTTPRequest, body: [UInt8]?) async throws -> (HTTPResponse, [UInt8]) {
+        try await base.send(request, body: body)
     }
 }
 

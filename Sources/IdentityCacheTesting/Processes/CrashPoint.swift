@@ -46,26 +46,34 @@ package enum CrashPoint: Equatable, Sendable {
 }
 
 /// Sends requests through another transport, counts the token requests, and can stop before or after a request.
-final class CrashingTransport: PreparableTransport {
+final class CrashingTransport: PreparableTransport, TimedTransport {
     private let count = Mutex(0)
-    private let transport: any HTTPTransport
+    private let transport: CurlTransport
     private let stop: WorkerStop
 
-    init(_ transport: any HTTPTransport, _ stop: WorkerStop) {
+    init(_ transport: CurlTransport, _ stop: WorkerStop) {
         self.transport = transport
         self.stop = stop
     }
 
     var posts: Int { count.withLock { $0 } }
 
-    func prepare() { (transport as? any PreparableTransport)?.prepare() }
+    func prepare() { transport.prepare() }
 
     func send(_ request: HTTPRequest, body: [UInt8]?) async throws -> (HTTPResponse, [UInt8]) {
+        try await send(request, body: body, within: .seconds(3600))
+    }
+
+    func send(
+        _ request: HTTPRequest,
+        body: [UInt8]?,
+        within limit: Duration
+    ) async throws -> (HTTPResponse, [UInt8]) {
         if request.method == .post {
             if stop.point == .beforeRequest { try await stop.reach() }
             count.withLock { $0 += 1 }
         }
-        let answer = try await transport.send(request, body: body)
+        let answer = try await transport.send(request, body: body, within: limit)
         if request.method == .post, stop.point == .afterAnswer { try await stop.reach() }
         return answer
     }

@@ -25,6 +25,10 @@ package struct WorkerOrders: Codable, Sendable {
     package var scope = "api.read"
     package var forces = false
     package var removes = false
+    /// The longest time of a request, in seconds.
+    package var requestTimeout = 15.0
+    /// Whether the worker's transport leaves the time of a request to the library, as a program's own transport does.
+    package var hasOwnTransport = false
     /// The number of seconds by which the worker's clock is wrong.
     package var clockOffset = 0.0
     /// The name of the point at which the worker kills itself.

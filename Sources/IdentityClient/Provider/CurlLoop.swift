@@ -12,6 +12,10 @@ import SystemSupport
         let host: String
         let place: String
         let caller: CurlDriver.Caller
+        let end: SuspendingClock.Instant?
+        /// The bytes that had come when its time was found to be over, and how often nothing more came since.
+        var received = 0
+        var quietRounds = 0
     }
 
     let driver: CurlDriver
@@ -48,12 +52,17 @@ import SystemSupport
         for ticket in commands.abandoned { abandon(ticket) }
 
         moveStreams()
+        let begin = SuspendingClock.now
         guard unsafe ccurl_driver_perform(handle) == 0 else { return false }
         finishTransfers()
+        endTransfers(whoseTimeWasOverAt: begin)
         moveStreams()
 
         // A driver with abandonedTransfers is retired, so that waiting for them here blocks no request.
-        guard transfers.isEmpty else { return unsafe ccurl_driver_wait(handle, 1000) == 0 }
+        guard transfers.isEmpty else {
+            let next = transfers.values.compactMap(\.end).min().map { ($0 - .now).curlMilliseconds }
+            return unsafe ccurl_driver_wait(handle, Int32(min(next ?? 1000, 1000))) == 0
+        }
         guard !commands.isRetired else { return false }
         return sleep()
     }
@@ -111,7 +120,8 @@ extension CurlLoop {
             unsafe ccurl_transfer_set_stream(pointer, CurlStream.window, settings.stallSeconds)
             if let length = request.streamedLength { unsafe ccurl_transfer_set_streamed_body(pointer, length) }
         } else {
-            unsafe ccurl_transfer_set_times(pointer, settings.timeoutMilliseconds, settings.connectTimeoutMilliseconds)
+            // libcurl looks at its clock before it looks at the socket, and would throw an answer away.
+            unsafe ccurl_transfer_set_times(pointer, 0, settings.connectTimeoutMilliseconds)
             unsafe ccurl_transfer_set_limits(pointer, settings.maximumHeadBytes, settings.maximumResponseBytes)
         }
         if let file = settings.certificateAuthorities {
@@ -133,8 +143,35 @@ extension CurlLoop {
             pointer: pointer,
             host: request.target.host,
             place: request.target.place,
-            caller: job.caller
+            caller: job.caller,
+            end: request.end
         )
+    }
+
+    /// Ends the transfers whose time was over before libcurl read their sockets, and for which nothing more comes.
+    private mutating func endTransfers(whoseTimeWasOverAt begin: SuspendingClock.Instant) {
+        for (ticket, var transfer) in transfers {
+            guard let end = transfer.end, end <= begin else { continue }
+            // A long answer is read in several rounds.
+            let received = received(of: transfer)
+            if received == transfer.received { transfer.quietRounds += 1 }
+            transfer.received = received
+            transfers[ticket] = transfer
+            guard transfer.quietRounds >= 4 else { continue }
+            let failure = CurlFailure(
+                code: CCURL_TIMED_OUT,
+                reason: "the request's time was over",
+                wasSent: unsafe ccurl_transfer_was_sent(transfer.pointer)
+            )
+            drop(ticket, because: failure.error(host: transfer.host, place: transfer.place, settings: driver.settings))
+        }
+    }
+
+    private func received(of transfer: Transfer) -> Int {
+        var (head, body) = (0, 0)
+        _ = unsafe ccurl_transfer_head(transfer.pointer, &head)
+        _ = unsafe ccurl_transfer_body(transfer.pointer, &body)
+        return head + body
     }
 
     /// Removes a transfer that cannot go on.

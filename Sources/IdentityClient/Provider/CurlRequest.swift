@@ -12,6 +12,8 @@ struct CurlRequest: Sendable {
     let body: [UInt8]?
     /// The length of a streamed body.
     let streamedLength: Int64?
+    /// The end of the request's time; `nil` for a stream.
+    var end: SuspendingClock.Instant?
 
     /// Fields that frame the message: the transport sets them, and a program's values would contradict it.
     private static let framing: Set<String> = [

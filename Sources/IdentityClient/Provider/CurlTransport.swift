@@ -91,9 +91,19 @@ public final class CurlTransport: StreamingHTTPTransport {
     ///   `.invalidArgument` if the request is not allowed, `.transportUnavailable` if there is no usable libcurl;
     ///   `CancellationError` if the task was cancelled.
     public func send(_ request: HTTPRequest, body: [UInt8]?) async throws -> (HTTPResponse, [UInt8]) {
+        try await send(request, body: body, within: .milliseconds(settings.timeoutMilliseconds))
+    }
+
+    package func send(
+        _ request: HTTPRequest,
+        body: [UInt8]?,
+        within limit: Duration
+    ) async throws -> (HTTPResponse, [UInt8]) {
         try Task.checkCancellation()
         let pending = Promise<CurlDriver.Answer>()
-        let (driver, ticket) = try submit(CurlRequest(request, body: body), .answer(pending))
+        var checked = try CurlRequest(request, body: body)
+        checked.end = .now + min(limit, .milliseconds(settings.timeoutMilliseconds))
+        let (driver, ticket) = try submit(checked, .answer(pending))
         let answer = try await withTaskCancellationHandler {
             try await pending.value()
         } onCancel: {
@@ -140,7 +150,7 @@ public final class CurlTransport: StreamingHTTPTransport {
     }
 }
 
-extension CurlTransport: PreparableTransport {}
+extension CurlTransport: PreparableTransport, TimedTransport {}
 
 extension CurlTransport {
     /// Loads libcurl, and returns its version.

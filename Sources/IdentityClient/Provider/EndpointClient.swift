@@ -255,10 +255,7 @@ package struct EndpointClient: Sendable {
     ) async throws -> (HTTPResponse, body: [UInt8]) {
         let begin = ContinuousClock.now
         do {
-            let transport = transport
-            let (response, received) = try await withDeadline(deadline) {
-                try await transport.send(request, body: body)
-            }
+            let (response, received) = try await sendInTime(request, body: body)
             let bytes = try response.decompressed(received, from: address.host)
             note(request, body: body, since: begin, .success((response, bytes)), context)
             context.logger.trace(
@@ -276,6 +273,16 @@ package struct EndpointClient: Sendable {
         }
     }
 
+    private func sendInTime(_ request: HTTPRequest, body: [UInt8]?) async throws -> (HTTPResponse, [UInt8]) {
+        guard let timed = transport as? any TimedTransport else {
+            return try await withDeadline(deadline) { [transport] in try await transport.send(request, body: body) }
+        }
+        // The rest is for a thread that libcurl blocks.
+        return try await withDeadline(deadline + .seconds(5)) { [deadline] in
+            try await timed.send(request, body: body, within: deadline)
+        }
+    }
+
     private func note(
         _ request: HTTPRequest,
         body: [UInt8]?,
@@ -288,11 +295,15 @@ package struct EndpointClient: Sendable {
 
     private func networkError(_ error: any Error, host: String, context: RequestContext) -> any Error {
         switch error {
+        case AuthenticationError.Code.networkTimedOut, is DeadlineExceeded:
+            context.error(
+                .networkTimedOut,
+                "\(host) did not answer in time. Try again; no new sign-in is needed.",
+                underlyingError: (error as? AuthenticationError)?.underlyingError
+            )
         case let error as AuthenticationError:
             context.error(error.code, error.message, underlyingError: error.underlyingError, timestamp: error.timestamp)
         case is CancellationError where Task.isCancelled: error
-        case is DeadlineExceeded:
-            context.error(.networkTimedOut, "\(host) did not answer in time. Try again; no new sign-in is needed.")
         default:
             context.error(
                 .network,

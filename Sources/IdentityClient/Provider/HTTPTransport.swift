@@ -36,6 +36,14 @@ package protocol PreparableTransport: HTTPTransport {
     func prepare()
 }
 
+/// A transport that ends a request itself when its time is over.
+package protocol TimedTransport: HTTPTransport {
+    /// Sends `request` as ``HTTPTransport/send(_:body:)`` does, for at most `limit`.
+    ///
+    /// The process may have stood still meanwhile. So what can be read without waiting is read first; only then the time counts.
+    func send(_ request: HTTPRequest, body: [UInt8]?, within limit: Duration) async throws -> (HTTPResponse, [UInt8])
+}
+
 /// A transport that can also send and receive bodies piece by piece.
 ///
 /// `AuthenticatedClient` of `IdentityResources` streams if the transport conforms to this protocol. With any other ``HTTPTransport``, bodies

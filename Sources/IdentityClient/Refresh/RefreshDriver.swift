@@ -40,6 +40,7 @@ actor RefreshDriver {
 
     /// - Parameters:
     ///   - lease: The lease that this process has kept since a write failed.
+    ///   - strays: The leases that this process may have without holding them.
     ///   - reportsWait: Gets `true` when a wait for another process begins, and `false` when it ends.
     init(
         _ request: SilentRequest,
@@ -47,6 +48,7 @@ actor RefreshDriver {
         _ throttling: RefreshThrottling,
         context: RequestContext,
         lease: RefreshLeaseStore.Held? = nil,
+        strays: StrayLeases = StrayLeases(),
         machine: RefreshMachine? = nil,
         reportsWait: @escaping @Sendable (Bool) -> Void = { _ in }
     ) {
@@ -59,12 +61,12 @@ actor RefreshDriver {
         leases = RefreshLeaseStore(
             cache: environment.store.cache,
             key: environment.store.key(for: request.id).lease,
-            duration: environment.client.deadline + .seconds(15)
+            duration: environment.client.deadline + .seconds(15),
+            strays: strays
         )
         var rules = RefreshRules(leaseDuration: leases.duration.milliseconds)
         rules.skipsAccessToken = request.need.skipsAccessToken
         rules.isForced = request.isForced
-        rules.retries = environment.configuration.compatibility.retriesUnansweredRefreshes
         self.machine = machine ?? RefreshMachine(rules, hasKeptLease: lease != nil)
     }
 

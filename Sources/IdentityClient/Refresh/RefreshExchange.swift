@@ -111,21 +111,22 @@ extension RefreshDriver {
             throw AuthenticationError.removed(context)
         }
         let endpoint = TokenEndpoint(environment, request.authority, metadata, context, provenBy: key)
-        switch try await endpoint.redeemRefreshToken(form + (request.need.binding?.parameters ?? [])) {
-        case .accepted(let response):
+        do {
+            let response = try await endpoint.redeemRefreshToken(form + (request.need.binding?.parameters ?? []))
             let rotated = response.refreshToken.flatMap { secret in
                 secret != exchange.sent.secret && validation.isAboutThePerson(response, exchange) ? secret : nil
             }
             self.exchange?.response = response
             self.exchange?.rotatedSecret = rotated
             return .answered(rotated: rotated.map(RecordFacts.digest))
-        case .refused(let error): throw exchange.explaining(error)
-        case .ambiguous(let error):
+        } catch let lost as TokenEndpoint.LostAnswer {
             context.logger.debug(
                 "The answer to a refresh is not clear",
-                metadata: ["identity.error": "\(error.shortDescription)"]
+                metadata: ["identity.error": "\(lost.error.shortDescription)"]
             )
-            return .ambiguous(fault(error))
+            return .ambiguous(fault(lost.error), allowsRetry: lost.allowsRetry)
+        } catch let error as AuthenticationError {
+            throw exchange.explaining(error)
         }
     }
 }

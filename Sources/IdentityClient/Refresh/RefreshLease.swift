@@ -123,6 +123,7 @@ struct RefreshLeaseStore: Sendable {
     let key: CacheKey
     /// The duration of a lease, longer than a request may take.
     let duration: Duration
+    var strays = StrayLeases()
 
     /// A lease that this process holds until it is released or expires.
     struct Held: Sendable {
@@ -130,15 +131,18 @@ struct RefreshLeaseStore: Sendable {
         let stored: StoredLease
     }
 
-    /// Returns the record of the lease, and this process's view of it.
+    /// Returns the record of the lease, and this process's view of it. A stray is none.
     func read(since begin: SuspendingClock.Instant) async throws -> (record: CacheRecord?, sight: LeaseSight) {
         let record = try await cache.record(for: key)
-        return (record, try await LeaseSight(record, for: key, in: cache, elapsed: SuspendingClock.now - begin))
+        var sight = try await LeaseSight(record, for: key, in: cache, elapsed: SuspendingClock.now - begin)
+        if let lease = sight.lease, strays.contains(lease, under: key) { sight.lease = nil }
+        return (record, sight)
     }
 
     /// Returns a new lease, or `nil` if the record has changed since it was read.
     ///
     /// - Parameter turn: The turn that the lease continues; `nil` begins one.
+    /// - Throws: The cache's error. The lease may be stored all the same, and is then a stray.
     func take(over record: CacheRecord?, continuing turn: String? = nil) async throws -> Held? {
         let lease = RefreshLease(
             nonce: SecureRandom.token(bytes: 16),
@@ -147,19 +151,35 @@ struct RefreshLeaseStore: Sendable {
             holder: ProcessTable.current(),
             deadline: ProcessTable.bootTime() + duration.milliseconds
         )
-        let stored = try await cache.storeLease(over: record, with: { lease.locked($0).encoded() }, for: key)
-        return stored.map { Held(lease: lease.locked($0.lock != nil), stored: $0) }
+        do {
+            let stored = try await cache.storeLease(over: record, with: { lease.locked($0).encoded() }, for: key)
+            return stored.map { Held(lease: lease.locked($0.lock != nil), stored: $0) }
+        } catch {
+            if turn == nil {
+                strays.remove(lease.nonce, in: self, mayComeLater: true)
+            } else {
+                strays.note(lease.nonce, under: key)
+            }
+            throw error
+        }
     }
 
     /// Returns the lease, renewed if it would not outlast one more request; `nil` if another process has taken it over.
     func renewed(_ held: Held, toOutlast request: Duration) async throws -> Held? {
         if held.lease.outlasts(request.milliseconds, at: ProcessTable.bootTime()) { return held }
-        return try await take(over: held.stored.record, continuing: held.lease.turn)
+        if let renewed = try await take(over: held.stored.record, continuing: held.lease.turn) { return renewed }
+        // A renewal that failed before may be done.
+        guard let record = try await cache.record(for: key), let lease = RefreshLease(decoding: record),
+            strays.contains(lease, under: key)
+        else { return nil }
+        return try await take(over: record, continuing: held.lease.turn)
     }
 
-    /// Releases the lease. A lease that cannot be removed is free without its lock, or expires by itself.
+    /// Releases the lease. A lease that cannot be removed is free without its lock, or is removed in the background.
     func release(_ held: Held) async {
-        _ = try? await cache.replace(held.stored.record, with: nil, for: key)
+        // A failure here says as little as one of a take.
+        let isRemoved = try? await cache.replace(held.stored.record, with: nil, for: key)
+        strays.remove(isRemoved == nil && held.stored.lock == nil ? held.lease.nonce : nil, in: self, mayComeLater: false)
         held.stored.lock?.end()
     }
 }
@@ -294,6 +314,8 @@ package struct SharedTurn: Sendable {
     ) async throws -> Value? {
         let begin = SuspendingClock.now
         let leases = RefreshLeaseStore(cache: cache, key: key.lease, duration: duration)
+        // The removals outlive this call.
+        defer { Task { await leases.strays.finish() } }
         let wait = LeaseWait(for: [key, key.lease], in: cache)
         var seen: (lease: RefreshLease, since: Int64)?
         while SuspendingClock.now - begin < duration {

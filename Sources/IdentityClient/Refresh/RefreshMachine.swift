@@ -100,8 +100,8 @@ package struct RefreshMachine: Hashable, Sendable {
         case (.sending, .answered(let rotated)):
             rotatedToken = rotated
             return go(.validating, .renewLeaseMeanwhile, .validate)
-        case (.sending, .ambiguous(let fault)):
-            return rules.retries && requests == 1 ? renew(before: .send) : note(fault)
+        case (.sending, .ambiguous(let fault, let allowsRetry)):
+            return allowsRetry && requests == 1 ? renew(before: .send) : note(fault)
         case (.sending, .failed(let fault)): return note(fault)
 
         // The answer: store its new refresh token first if keys or endpoints are fetched before it is accepted.
@@ -271,8 +271,6 @@ package struct RefreshRules: Hashable, Sendable {
     package var skipsAccessToken = false
     /// Whether a refused refresh token is sent again.
     package var isForced = false
-    /// Whether a refresh token is sent once more if it is unknown whether the server acted on the first request.
-    package var retries = true
     /// The duration of a lease, in milliseconds.
     package var leaseDuration: Int64
 
@@ -340,8 +338,8 @@ extension RefreshMachine {
         case failed(RefreshFault)
         /// Tokens arrived. The digest is that of a refresh token that is new and does not belong to another person.
         case answered(rotated: String?)
-        /// It is unknown whether the server acted on the request.
-        case ambiguous(RefreshFault)
+        /// It is unknown whether the server acted on the request. `allowsRetry`: whether it may be sent once more.
+        case ambiguous(RefreshFault, allowsRetry: Bool)
         /// Keys or endpoints are fetched before the answer is accepted.
         case willFetch
         case believed

@@ -10,6 +10,7 @@ final class TokenRefresher: Sendable {
     /// Runs one refresh of a credential at a time.
     let queue = SharedWorkQueue<CacheKey, SilentRequest, AcquiredToken>(endsQueue: TokenRefresher.endsQueue)
     let throttling = RefreshThrottling()
+    private let strays = StrayLeases()
     /// The credentials whose refresh waits for another process.
     private let waiting = Mutex<Set<RecordID>>([])
     /// The refreshes whose new refresh token is not written yet. Each task returns its lease if the lease is still held
@@ -33,7 +34,8 @@ final class TokenRefresher: Sendable {
             in: environment,
             throttling,
             context: context,
-            lease: await takeLease(request.id)
+            lease: await takeLease(request.id),
+            strays: strays
         ) { [weak self] waits in
             self?.waiting.withLock { waiting in
                 if waits { waiting.insert(request.id) } else { waiting.remove(request.id) }

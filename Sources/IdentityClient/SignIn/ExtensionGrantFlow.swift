@@ -135,7 +135,7 @@ struct RefreshTokenImport: Sendable {
             claims: signIn.repeated.claims,
             clientInfo: signIn.authority.hasHomeAccounts
         )
-        var response = try await redeem(form, signIn.endpoint)
+        var response = try await signIn.endpoint.redeemOwnRefreshToken(form)
         // Without another one in the answer, it stays valid.
         response.refreshToken = response.refreshToken ?? refreshToken
         return try await signIn.finish(
@@ -145,17 +145,6 @@ struct RefreshTokenImport: Sendable {
                 is. Nothing was stored. Sign in interactively.
                 """
         )
-    }
-
-    private func redeem(_ form: [(String, String)], _ endpoint: TokenEndpoint) async throws -> TokenResponse {
-        var outcome = try await endpoint.redeemRefreshToken(form)
-        if case .ambiguous = outcome, environment.configuration.compatibility.retriesUnansweredRefreshes {
-            outcome = try await endpoint.redeemRefreshToken(form)
-        }
-        switch outcome {
-        case .accepted(let response): return response
-        case .refused(let error), .ambiguous(let error): throw error
-        }
     }
 
     /// - SeeAlso: [RFC 6749, Appendix A.17](https://www.rfc-editor.org/rfc/rfc6749#appendix-A.17)

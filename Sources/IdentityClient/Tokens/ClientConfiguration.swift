@@ -167,9 +167,10 @@ extension ClientConfiguration {
         public var pushedAuthorizationRequests: PushPolicy = .whenRequired
 
         /// Whether a refresh is sent once more if it is unknown whether the server acted on it: after a time-out, a
-        /// broken connection or a 5xx, but not if ``CurlTransport`` had no connection to send it on. A provider with a
-        /// grace period repeats its answer, and the sign-in survives. Turn it off for a provider that treats the second
-        /// request as theft. On unless set.
+        /// broken connection or a 5xx, but not if ``CurlTransport`` had no connection to send it on, and not if the program
+        /// was stopped (Ctrl-Z, `docker pause`) meanwhile for longer than ``ClientConfiguration/requestTimeout``. A provider
+        /// with a grace period repeats its answer, and the sign-in survives. Turn it off for a provider that treats the
+        /// second request as theft. On unless set.
         public var retriesUnansweredRefreshes = true
 
         /// The largest accepted difference between this computer's clock and the provider's when a sign-in's ID token

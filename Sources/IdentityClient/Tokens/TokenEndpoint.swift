@@ -6,9 +6,8 @@ import OAuthWire
 
 /// Redeems a code or a refresh token.
 ///
-/// A code is sent only once, because a second attempt would look like theft. A refresh token is sent once more after an
-/// ambiguous answer, because a server with a grace period then gives the same answer again. A program can turn that
-/// off. If the request was never sent, the failure is not ambiguous.
+/// A code is sent only once, because a second attempt would look like theft. A refresh token is sent once more if its answer
+/// was lost, because a server with a grace period then gives the same answer again (``LostAnswer``).
 /// - SeeAlso: [RFC 6749 §4.1.3](https://www.rfc-editor.org/rfc/rfc6749#section-4.1.3) and
 ///   [§6](https://www.rfc-editor.org/rfc/rfc6749#section-6)
 struct TokenEndpoint: Sendable {
@@ -21,6 +20,8 @@ struct TokenEndpoint: Sendable {
     var parameters: [(String, String)] = []
     /// The key whose possession each request proves; `nil` for none.
     var key: DPoPKey?
+    /// Whether the program lets a refresh token be sent once more if its answer was lost.
+    var retries = true
 
     /// - Parameter grant: The kind of credential; `nil` for one of the program's choice.
     func redeem(_ form: [(String, String)], grant: GrantType?) async throws -> TokenResponse {
@@ -30,12 +31,48 @@ struct TokenEndpoint: Sendable {
         }
     }
 
-    /// Redeems a refresh token. The outcome is ambiguous if the request may have reached the server and no answer came.
-    func redeemRefreshToken(_ form: [(String, String)]) async throws -> EndpointOutcome<TokenResponse> {
+    /// The answer to a refresh token was lost on the way, although the request may have reached the server.
+    struct LostAnswer: Error {
+        let error: AuthenticationError
+        /// Whether the refresh token may be sent once more.
+        let allowsRetry: Bool
+
+        /// - Parameters:
+        ///   - time: The time of the request. If it was longer than its limit, the process stood still: it may have lost an answer
+        ///     that came long ago, and most grace periods are over by now.
+        ///   - retries: Whether the program lets a refresh token be sent once more.
+        init(_ error: AuthenticationError, after time: Duration, limit: Duration, retries: Bool) {
+            self.error = error
+            allowsRetry = retries && time <= limit + .seconds(1)
+        }
+    }
+
+    /// Redeems a refresh token.
+    ///
+    /// - Throws: ``LostAnswer``; the error of any other outcome.
+    func redeemRefreshToken(_ form: [(String, String)]) async throws -> TokenResponse {
+        let begin = SuspendingClock.now
+        let outcome: EndpointOutcome<TokenResponse>
         do {
-            return try await send(form, grant: .refreshToken)
+            outcome = try await send(form, grant: .refreshToken)
         } catch let error as AuthenticationError where .network ~= error.code && error.mayHaveReachedTheServer {
-            return .ambiguous(error)
+            outcome = .ambiguous(error)
+        }
+        switch outcome {
+        case .accepted(let response): return response
+        case .refused(let error): throw error
+        case .ambiguous(let error):
+            throw LostAnswer(error, after: SuspendingClock.now - begin, limit: client.deadline, retries: retries)
+        }
+    }
+
+    /// Redeems a refresh token that no other process has, and sends it once more if that is allowed.
+    func redeemOwnRefreshToken(_ form: [(String, String)]) async throws -> TokenResponse {
+        do {
+            do { return try await redeemRefreshToken(form) } catch let lost as LostAnswer where lost.allowsRetry {}
+            return try await redeemRefreshToken(form)
+        } catch let lost as LostAnswer {
+            throw lost.error
         }
     }
 
@@ -68,7 +105,8 @@ extension TokenEndpoint {
             clock: environment.clock,
             context: context,
             parameters: environment.tokenParameters,
-            key: key
+            key: key,
+            retries: environment.configuration.compatibility.retriesUnansweredRefreshes
         )
     }
 }

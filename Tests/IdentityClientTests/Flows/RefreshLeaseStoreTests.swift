@@ -1,5 +1,8 @@
 // Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
 
+import IdentityTestSupport
+import IdentityTesting
+import Synchronization
 import SystemSupport
 import Testing
 
@@ -96,4 +99,158 @@ import Testing
         await leases.release(held)
         #expect(try await stored == other)
     }
+}
+
+/// Leases of which the process cannot know whether it has them: the cache failed when they were taken, renewed or released.
+@Suite(.timeLimit(.minutes(1))) struct StrayLeaseTests {
+    private let storage = InMemoryTokenCache()
+    private let cache: UnreliableCache
+    private let key: CacheKey
+    private let leases: RefreshLeaseStore
+
+    init() throws {
+        cache = UnreliableCache(storage)
+        key = CacheKey(group: try CacheGroup("group"), kind: .lease, name: "name")
+        leases = RefreshLeaseStore(cache: cache, key: key, duration: .seconds(10))
+    }
+
+    private var stored: CacheRecord? { get async throws { try await storage.record(for: key) } }
+
+    private func isFree(for leases: RefreshLeaseStore) async throws -> Bool {
+        try await leases.read(since: .now).sight.isFree(seenSince: 0)
+    }
+
+    /// - Parameter isDone: Whether the cache does what it reports as a failure.
+    private func failing<Value>(isDone: Bool, _ work: () async throws -> Value) async -> Value? {
+        (cache.refusedWrites, cache.doesWhatItRefuses) = ([.lease], isDone)
+        defer { cache.refusedWrites = [] }
+        return try? await work()
+    }
+
+    @Test func takesALeaseOverWhoseTakeFailedAndIsDone() async throws {
+        #expect(await failing(isDone: true) { try await leases.take(over: nil) } == nil)
+        let ghost = try #require(try await stored)
+        #expect(try await isFree(for: leases))
+        let other = RefreshLeaseStore(cache: cache, key: key, duration: .seconds(10))
+        #expect(try await !isFree(for: other))
+        #expect(try await leases.take(over: ghost) != nil)
+        #expect(try await !isFree(for: leases), "The new lease is held.")
+    }
+
+    /// The next refresh may never come in this process.
+    @Test func removesALeaseWhoseTakeFailedAndIsDone() async throws {
+        #expect(await failing(isDone: true) { try await leases.take(over: nil) } == nil)
+        #expect(try await stored != nil)
+        await leases.strays.finish()
+        #expect(try await stored == nil)
+    }
+
+    @Test func removesALeaseThatTheCacheStoresAfterItsFailure() async throws {
+        let late = LateCache(storage)
+        let leases = RefreshLeaseStore(cache: late, key: key, duration: .seconds(10))
+        await #expect(throws: (any Error).self) { try await leases.take(over: nil) }
+        #expect(try await stored == nil)
+        try await wait { late.hasStored }
+        await leases.strays.finish()
+        #expect(try await stored == nil)
+    }
+
+    @Test(arguments: [true, false]) func triesAReleaseAgain(isDone: Bool) async throws {
+        let held = try #require(try await leases.take(over: nil))
+        await failing(isDone: isDone) { await leases.release(held) }
+        #expect(try await (stored == nil) == isDone)
+        #expect(try await isFree(for: leases))
+        await leases.strays.finish()
+        #expect(try await stored == nil)
+    }
+
+    /// Until then the lease of before counts, and is not removed.
+    @Test(arguments: [true, false]) func renewsALeaseWhoseRenewalFailed(isDone: Bool) async throws {
+        let held = try #require(try await leases.take(over: nil))
+        #expect(await failing(isDone: isDone) { try await leases.renewed(held, toOutlast: .seconds(10)) } == nil)
+        await leases.strays.finish()
+        #expect(try await stored != nil)
+        let renewed = try #require(try await leases.renewed(held, toOutlast: .seconds(10)))
+        #expect(try await stored == renewed.stored.record)
+        await leases.release(renewed)
+        #expect(try await stored == nil)
+    }
+
+    @Test func removesALeaseWhoseRenewalFailedWithTheRelease() async throws {
+        let held = try #require(try await leases.take(over: nil))
+        #expect(await failing(isDone: true) { try await leases.renewed(held, toOutlast: .seconds(10)) } == nil)
+        await leases.release(held)
+        #expect(try await stored != nil)
+        await leases.strays.finish()
+        #expect(try await stored == nil)
+    }
+
+    @Test func leavesTheLeaseOfAnotherProcess() async throws {
+        let held = try #require(try await leases.take(over: nil))
+        await failing(isDone: true) { await leases.release(held) }
+        let other = RefreshLeaseStore(cache: cache, key: key, duration: .seconds(10))
+        let theirs = try #require(try await other.take(over: nil))
+        await leases.strays.finish()
+        #expect(try await stored == theirs.stored.record)
+    }
+
+    @Test func endsWithTheApplication() async throws {
+        let (begun, ended) = (Gate(), Gate())
+        var strays: StrayLeases? = StrayLeases()
+        weak let watched = strays
+        let hanging = HangingCache(begun: begun, ended: ended)
+        strays?.remove("nonce", in: RefreshLeaseStore(cache: hanging, key: key, duration: .seconds(3600)), mayComeLater: true)
+        try await begun.wait()
+        strays = nil
+        #expect(watched == nil)
+        try await ended.wait()
+    }
+}
+
+/// A cache that stores a lease only after it has reported a failure, when it is next read.
+private final class LateCache: TokenCache {
+    private let storage: InMemoryTokenCache
+    private let late = Mutex<(new: CacheRecord?, reads: Int, hasStored: Bool)>((nil, 0, false))
+
+    init(_ storage: InMemoryTokenCache) { self.storage = storage }
+
+    var hasStored: Bool { late.withLock { $0.hasStored } }
+
+    func record(for key: CacheKey) async throws -> CacheRecord? {
+        let found = try await storage.record(for: key)
+        let new = late.withLock { late in
+            late.reads += 1
+            guard late.reads == 2, !late.hasStored else { return nil as CacheRecord? }
+            late.hasStored = true
+            return late.new
+        }
+        if let new { _ = try await storage.replace(nil, with: new, for: key) }
+        return found
+    }
+
+    func replace(_ expected: CacheRecord?, with new: CacheRecord?, for key: CacheKey) async throws -> Bool {
+        if let new {
+            late.withLock { $0.new = new }
+            throw UnreliableCache.Failure()
+        }
+        return try await storage.replace(expected, with: nil, for: key)
+    }
+
+    func records(of kind: CacheKey.Kind, in group: CacheGroup) async throws -> [CacheKey: CacheRecord] { [:] }
+}
+
+/// A cache that answers no look until it is cancelled.
+private struct HangingCache: TokenCache {
+    let begun: Gate
+    let ended: Gate
+
+    func record(for key: CacheKey) async throws -> CacheRecord? {
+        begun.open()
+        defer { ended.open() }
+        return try await Promise<CacheRecord?>().value()
+    }
+
+    func replace(_ expected: CacheRecord?, with new: CacheRecord?, for key: CacheKey) async throws -> Bool { false }
+
+    func records(of kind: CacheKey.Kind, in group: CacheGroup) async throws -> [CacheKey: CacheRecord] { [:] }
 }

@@ -218,12 +218,12 @@ import Testing
         expect(
             &machine,
             [
-                (.ambiguous(Self.fault), [.renewLease]), (.leaseRenewed(true), [.send]),
-                (.ambiguous(second), [.note(second, of: .sent)]), (.done, [.lookForUnsaved]),
+                (.ambiguous(Self.fault, allowsRetry: true), [.renewLease]), (.leaseRenewed(true), [.send]),
+                (.ambiguous(second, allowsRetry: true), [.note(second, of: .sent)]), (.done, [.lookForUnsaved]),
                 (.unsaved(false), [.release]), (.done, [.finish(.failed(second))]),
             ]
         )
-        machine = Self.machine(after: Self.toTheRequest + [.ambiguous(Self.fault)])
+        machine = Self.machine(after: Self.toTheRequest + [.ambiguous(Self.fault, allowsRetry: true)])
         expect(
             &machine,
             [
@@ -233,9 +233,10 @@ import Testing
         )
     }
 
-    @Test func sendsTheRefreshTokenOnceIfRetriesAreOff() {
-        var machine = Self.machine(after: Self.toTheRequest) { $0.retries = false }
-        expect(&machine, [(.ambiguous(Self.fault), [.note(Self.fault, of: .sent)])])
+    /// The program does not allow another time, or the process stood still.
+    @Test func sendsTheRefreshTokenOnceIfItMayNotBeSentAgain() {
+        var machine = Self.machine(after: Self.toTheRequest)
+        expect(&machine, [(.ambiguous(Self.fault, allowsRetry: false), [.note(Self.fault, of: .sent)])])
     }
 
     /// Where the provider publishes that it wants no requests, that is noted; other errors of its configuration are not.

@@ -176,9 +176,30 @@ import Testing
     )
     func tellsAnAnswerThatLeavesOpenWhetherTheServerActed(step: Step, isAmbiguous: Bool) async throws {
         let transport = ScriptedTransport([step, .answer(200, Self.tokens)])
-        let outcome = try? await endpoint(transport).redeemRefreshToken([("refresh_token", "secret")])
-        let answeredSo = if case .ambiguous? = outcome { true } else { false }
-        #expect(answeredSo == isAmbiguous)
+        var isLost = false
+        do {
+            _ = try await endpoint(transport).redeemRefreshToken([("refresh_token", "secret")])
+        } catch is TokenEndpoint.LostAnswer { isLost = true } catch {}
+        #expect(isLost == isAmbiguous)
         #expect(transport.sentBodies == ["refresh_token=secret"])
+    }
+
+    /// A process that stood still for longer than a request may take does not send its refresh token again.
+    @Test(arguments: [(5, true), (29, true), (30, true), (31, true), (32, false), (3600, false)])
+    func allowsAnotherTimeOnlyInTime(seconds: Int, allowsRetry: Bool) {
+        let error = AuthenticationError(.networkTimedOut, "")
+        for retries in [true, false] {
+            let lost = TokenEndpoint.LostAnswer(error, after: .seconds(seconds), limit: .seconds(30), retries: retries)
+            #expect(lost.allowsRetry == (allowsRetry && retries))
+        }
+    }
+
+    @Test(arguments: [true, false])
+    func sendsAnOwnRefreshTokenOnceMoreIfTheProgramAllowsIt(retries: Bool) async throws {
+        let transport = ScriptedTransport([.failure(.connectionFailed), .answer(200, Self.tokens)])
+        var endpoint = try endpoint(transport)
+        endpoint.retries = retries
+        let answer = try? await endpoint.redeemOwnRefreshToken([("refresh_token", "secret")])
+        #expect((answer != nil) == retries && transport.sentBodies.count == (retries ? 2 : 1))
     }
 }

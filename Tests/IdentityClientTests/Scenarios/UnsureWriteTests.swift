@@ -89,6 +89,49 @@ struct UnsureWriteTests {
         expectEachSentOnce(3, on: setup)
     }
 
+    /// The lease of a call that failed binds neither this program nor the others for its whole time.
+    @Test(arguments: [true, false]) func givesALeaseBackThatItTookUnknowingly(isUsed: Bool) async throws {
+        let storage = InMemoryTokenCache()
+        let cache = UnreliableCache(storage)
+        let setup = try TestSetup(cache: cache)
+        let (application, first) = try await setup.signedIn()
+        setup.clock.advance(by: .seconds(3600))
+        (cache.refusedWrites, cache.doesWhatItRefuses) = ([.lease], true)
+        await #expect(throws: AuthenticationError.self) {
+            try await application.acquireTokenSilently(scopes: Self.scopes, account: first.account)
+        }
+        cache.refusedWrites = []
+        #expect(try await storage.records(of: .lease, in: .application("test-client")).count == 1)
+        let next = isUsed ? application : try setup.application { $0.cache = storage }
+        var parameters = SilentParameters(scopes: Self.scopes, account: first.account)
+        parameters.timeout = .seconds(20)
+        #expect(try await next.acquireTokenSilently(parameters).source == .identityProvider)
+        expectEachSentOnce(1, on: setup)
+    }
+
+    @Test func triesAReleaseAgainThatFailed() async throws {
+        let storage = InMemoryTokenCache()
+        let cache = UnreliableCache(storage)
+        let setup = try TestSetup(cache: cache)
+        let (application, first) = try await setup.signedIn()
+        let gate = Gate()
+        setup.provider.failNext(.token, with: .held(by: gate))
+        setup.clock.advance(by: .seconds(3600))
+        setup.provider.forgetRequests()
+        async let token = application.acquireTokenSilently(scopes: Self.scopes, account: first.account)
+        try await setup.provider.waitForRequest(.token)
+        cache.refusedWrites = [.lease]
+        gate.open()
+        #expect(try await token.source == .identityProvider)
+        #expect(try await storage.records(of: .lease, in: .application("test-client")).count == 1)
+        cache.refusedWrites = []
+        var parameters = SilentParameters(scopes: Self.scopes, account: first.account, forcesRefresh: true)
+        parameters.timeout = .seconds(20)
+        let other = try setup.application { $0.cache = storage }
+        #expect(try await other.acquireTokenSilently(parameters).source == .identityProvider)
+        expectEachSentOnce(2, on: setup)
+    }
+
     /// When the person signs out, nothing is stored yet. Then an earlier write completes.
     @Test func staysSignedOutWhenASaveEndsAfterwards() async throws {
         let cache = InterruptedCache()

@@ -139,6 +139,9 @@ final class Tool: Sendable {
         try input.fileHandleForWriting.close()
     }
 
+    /// The number of its process.
+    var identifier: pid_t { process.withLock(\.processIdentifier) }
+
     /// Sends a signal, by default that of Ctrl-C.
     ///
     /// - Returns: Whether the tool was still running.

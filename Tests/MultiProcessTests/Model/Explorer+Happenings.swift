@@ -7,6 +7,12 @@ import OAuthWire
 extension Explorer {
     mutating func happenings(_ state: ModelState) throws -> [ModelState] {
         var result = try state.processes.indices.flatMap { try happenings(state, to: $0) }
+        for (index, process, lease) in laterHappenings(state) {
+            var next = state
+            next.lease = lease
+            next.processes[index] = processes.number(of: process)
+            result.append(next)
+        }
         if state.tick < state.left.ticks,
             !state.processes.contains(where: { processes[$0].isInAHurry && processes[$0].sentAt < state.tick })
         {
@@ -138,6 +144,15 @@ extension Explorer {
             }
         case .takeLease where state.left.failedLeaseWrites > 0, .renewLease where state.left.failedLeaseWrites > 0:
             result += failedLeaseWrites(state, index, action)
+        case .release where state.left.failedLeaseWrites > 0 && index == olderProcess:
+            let remembers = remembersLeases(index)
+            for isDone in [false, true] {
+                let failed = step(state, index, .done) { me, next in
+                    next.left.failedLeaseWrites -= 1
+                    Self.release(&me, &next, isFailing: true, isDone: isDone, remembers: remembers)
+                }
+                result.append(failed)
+            }
         case .commitRotation where state.left.failedWrites > 0, .commit where state.left.failedWrites > 0,
             .save where state.left.failedWrites > 0:
             var before = state
@@ -155,7 +170,9 @@ extension Explorer {
             var successor = self.process(index, hasKeptLease: true)
             (successor.held, successor.takes, successor.sentAt) = (process.held, process.takes, process.sentAt)
             (successor.unsaved, successor.family) = (process.unsaved, process.family)
-            successor.clockOffset = process.clockOffset
+            (successor.clockOffset, successor.noted, successor.strays) = (
+                process.clockOffset, process.noted, process.strays
+            )
             next.processes[index] = processes.number(of: successor)
             result.append(next)
         default: break
@@ -225,28 +242,50 @@ extension Explorer {
             acted.processes[index] = processes.number(of: me)
             acted.left.lostAnswers -= 1
             acted.families[family].lostAnAnswer = true
-            result.append(step(acted, index, .ambiguous(RefreshFault())) { _, _ in })
+            result.append(step(acted, index, .ambiguous(RefreshFault(), allowsRetry: true)) { _, _ in })
         }
+        if state.left.lateTimers > 0 { result += lateTimers(state, index, family) }
         return result
     }
 
-    /// Lets a lease not be written, or be written all the same. With a lock it is not: a lease gets its lock and its name
-    /// in one step.
+    /// The time of a request is over although its answer is there, or the answer was lost while the process stood still.
+    private mutating func lateTimers(_ state: ModelState, _ index: Int, _ family: Int) -> [ModelState] {
+        var (acted, me) = (state, processes[state.processes[index]])
+        acted.left.lateTimers -= 1
+        let answer = arrive(&me, &acted, index)
+        acted.processes[index] = processes.number(of: me)
+        // What can be read is read first.
+        let isRead = mistake != .throwsTheAnswerAway
+        let ambiguous = RefreshMachine.Event.ambiguous(RefreshFault(), allowsRetry: false)
+        let read = step(acted, index, isRead ? answer : ambiguous) { me, _ in
+            if !isRead { me.granted = nil }
+        }
+        acted.families[family].lostAnAnswer = true
+        let lost = step(acted, index, ambiguous) { me, _ in (me.granted, me.wasLate) = (nil, true) }
+        return [read, lost]
+    }
+
+    /// Lets a lease not be written, or be written all the same, at once or later. With a lock it is not: a lease gets its lock
+    /// and its name in one step.
     private mutating func failedLeaseWrites(
         _ state: ModelState,
         _ index: Int,
         _ action: RefreshMachine.Action
     ) -> [ModelState] {
         let process = processes[state.processes[index]]
-        let isStill = state.lease == (action == .takeLease ? process.leaseRead : process.held)
-        return (index == olderProcess && isStill ? [false, true] : [false]).map { isDone in
+        let expected = action == .takeLease ? process.leaseRead : process.held
+        guard index == olderProcess, state.lease == expected else {
+            return [step(state, index, .failed(RefreshFault())) { _, next in next.left.failedLeaseWrites -= 1 }]
+        }
+        return [false, true].map { isDone in
             var (after, me) = (state, process)
             after.left.failedLeaseWrites -= 1
-            if isDone {
-                after.lease = lease(&me, after, index)
-                (me.held, me.sentAt) = (process.held, process.sentAt)
-                after.processes[index] = processes.number(of: me)
-            }
+            let number = lease(&me, after, index)
+            (me.held, me.sentAt) = (process.held, process.sentAt)
+            if action == .renewLease { me.noted.insert(number) } else { me.strays.insert(number) }
+            if mistake == .forgetsTheTake { (me.noted, me.strays) = ([], []) }
+            if isDone { after.lease = number } else { me.delayed = DelayedLease(number: number, expected: expected) }
+            after.processes[index] = processes.number(of: me)
             return step(after, index, .failed(RefreshFault())) { _, _ in }
         }
     }

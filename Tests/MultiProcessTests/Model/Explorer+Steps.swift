@@ -59,14 +59,14 @@ extension Explorer {
                 }
                 (me.granted, me.refused) = (nil, nil)
             default:
-                me.tidy()
+                me.tidy(next.lease)
                 next.processes[index] = processes.number(of: me)
                 return
             }
             me.actions.removeFirst()
             if let event { me.actions += tell(&me, event) }
         }
-        me.tidy()
+        me.tidy(next.lease)
         next.processes[index] = processes.number(of: me)
     }
 
@@ -90,15 +90,14 @@ extension Explorer {
         case .renewLease:
             event = renews(&me, &next, index).map { .leaseRenewed($0) } ?? .failed(RefreshFault())
         case .release:
-            if next.lease == me.held, !next.refusesWrites { next.lease = nil }
-            (me.held, me.hasReservation) = (nil, false)
+            Self.release(&me, &next, isFailing: next.refusesWrites, isDone: false, remembers: remembersLeases(index))
             event = .done
         // Number 1 has hints.
         case .wait: event = index == 1 ? .hint : .timeUp
         case .readRecord:
             if me.unsaved != nil { try save(&me, &next) }
             me.read = read(try inMemory(me, next), &me)
-            me.requests = 0
+            (me.requests, me.wasLate) = (0, false)
             event = .recordRead(facts(me.read, index, now(next, me)))
         case .checkThrottling, .findProvider: event = .done
         case .reserve:
@@ -128,7 +127,8 @@ extension Explorer {
 // The lease.
 extension Explorer {
     private func sight(_ state: ModelState, _ index: Int) -> LeaseSight {
-        let (lease, me) = (state.lease.map { leases[$0] }, Self.identity(index))
+        let isOwn = state.lease.map { isStray($0, processes[state.processes[index]]) } ?? false
+        let (lease, me) = (isOwn ? nil : state.lease.map { leases[$0] }, Self.identity(index))
         return LeaseSight(
             lease,
             observer: me,
@@ -138,6 +138,49 @@ extension Explorer {
             holderIsDead: lease.map { !me.sees($0.holder) || !processes[state.processes[$0.holder.pid - 100]].isAlive }
                 ?? false
         )
+    }
+
+    private func isStray(_ lease: Int, _ process: ModelProcess) -> Bool {
+        process.strays.contains(lease) || process.noted.contains(lease)
+    }
+
+    /// Whether a process remembers a lease that could not be removed. With a lock it is free all the same.
+    func remembersLeases(_ index: Int) -> Bool { index == olderProcess && mistake != .triesTheReleaseOnce }
+
+    /// Gives the lease back.
+    ///
+    /// - Parameter isDone: Whether a removal that fails is done all the same.
+    static func release(
+        _ me: inout ModelProcess,
+        _ next: inout ModelState,
+        isFailing: Bool,
+        isDone: Bool,
+        remembers: Bool
+    ) {
+        if let held = me.held, next.lease == held {
+            if !isFailing || isDone { next.lease = nil }
+            if isFailing, remembers { me.strays.insert(held) }
+        }
+        me.strays.formUnion(me.noted)
+        (me.held, me.noted, me.hasReservation) = (nil, [], false)
+    }
+
+    /// Leases that the store writes later, and those that a process removes beside its refreshes.
+    func laterHappenings(_ state: ModelState) -> [(index: Int, process: ModelProcess, lease: Int?)] {
+        state.processes.indices.flatMap { index -> [(index: Int, process: ModelProcess, lease: Int?)] in
+            var process = processes[state.processes[index]]
+            var result: [(index: Int, process: ModelProcess, lease: Int?)] = []
+            if let delayed = process.delayed {
+                process.delayed = nil
+                result.append((index, process, state.lease == delayed.expected ? delayed.number : state.lease))
+            }
+            if process.isAlive, !state.refusesWrites, let lease = state.lease, process.strays.contains(lease) {
+                process = processes[state.processes[index]]
+                process.strays.remove(lease)
+                result.append((index, process, nil))
+            }
+            return result
+        }
     }
 
     /// Whether the lock of the lease is held, as a process sees it. It is lost with the lease that a process has in hand.
@@ -172,7 +215,7 @@ extension Explorer {
             return true
         }
         guard let held = me.held else { return false }
-        guard next.lease == held else { return false }
+        guard next.lease == held || next.lease.map({ isStray($0, me) }) == true else { return false }
         guard !next.refusesWrites else { return nil }
         next.lease = lease(&me, next, index)
         return true
@@ -187,6 +230,7 @@ extension Explorer {
             let number = Self.number(of: sent)
         else { return .failed(RefreshFault()) }
         me.requests += 1
+        if me.wasLate { report("a refresh token was sent again after the process stood still in its request") }
         if me.requests > 2 { report("a refresh token was sent three times") }
         if me.refused == number { report("a process sent a refresh token again that it was refused with") }
         if next.families[family].refused == number, index != forcedProcess {

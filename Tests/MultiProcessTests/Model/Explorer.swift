@@ -14,7 +14,7 @@ struct Explorer {
     let mistake: Mistake?
     /// Number 2 lives in another pid namespace and forces its refresh.
     let forcedProcess = 2
-    /// Number 1 is an older version: it has no lock with its lease, and looks for none.
+    /// Number 1 has no lock with its lease and looks for none, as an older version, or on a store of several hosts.
     let olderProcess = 1
     /// Whether number 1 asks for another scope.
     private var hasAudiences = false
@@ -122,6 +122,10 @@ struct Explorer {
             if !process.machine.hasEnded { report("a refresh did not end") }
             if let held = process.held, state.lease == held { report("a lease was not given back") }
             if process.hasReservation { report("a reservation was not given back") }
+        }
+        if let number = state.lease, !leases[number].isLocked {
+            let holder = all[leases[number].holder.pid - 100]
+            if holder.isAlive, !holder.strays.contains(number) { report("a lease was left that no process holds") }
         }
         guard let number = state.record else { return }
         let record = records[number]

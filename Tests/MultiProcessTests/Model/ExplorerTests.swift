@@ -18,12 +18,14 @@ struct ExplorerTests {
         Budget(signOuts: 1, unsureSignIns: 1, ticks: 0),
         Budget(crashes: 1, refusals: 2, ticks: 1),
         Budget(crashes: 1, lostAnswers: 2, ticks: 0),
+        Budget(lostAnswers: 1, lateTimers: 2, withoutGrace: 1, ticks: 1),
         Budget(signIns: 1, faults: 1, fetches: 1, ticks: 0),
         Budget(crashes: 1, signIns: 1, unsentRequests: 2, ticks: 0),
         Budget(fullDisks: 1, ends: 1, ticks: 0),
         Budget(crashes: 1, fullDisks: 2, ticks: 0),
         Budget(fullDisks: 1, ends: 1, faults: 1, fetches: 1, ticks: 0),
         Budget(failedLeaseWrites: 2, ticks: 1),
+        Budget(crashes: 1, failedLeaseWrites: 1, outages: 1, ticks: 0),
         Budget(crashes: 1, lostAnswers: 1, faults: 1, withoutGrace: 1, ticks: 0),
         Budget(crashes: 1, failedWrites: 1, lostAnswers: 1, withoutRotation: 1, ticks: 0),
         Budget(crashes: 1, signIns: 1, audiences: 1, ticks: 0),
@@ -83,6 +85,9 @@ struct ExplorerTests {
         case .sendsWithoutAReservation: Budget(fullDisks: 1, ends: 1, ticks: 0)
         case .sendsARefusedTokenAgain, .forgetsTheRefusal: Budget(crashes: 1, refusals: 2, ticks: 1)
         case .sendsAgainWithoutEnd: Budget(crashes: 1, lostAnswers: 2, ticks: 0)
+        case .throwsTheAnswerAway, .sendsAgainAfterALateTimer: Budget(lateTimers: 1, ticks: 0)
+        case .forgetsTheTake: Budget(failedLeaseWrites: 1, ticks: 0)
+        case .triesTheReleaseOnce: Budget(outages: 1, ticks: 0)
         case .forgetsTheRotatedToken: Budget(signIns: 1, faults: 1, fetches: 1, ticks: 0)
         case .releasesBeforeTheWrite, .releasesAfterAFailedWrite: Budget(failedWrites: 1, ticks: 1)
         }

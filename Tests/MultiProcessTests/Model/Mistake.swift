@@ -36,6 +36,10 @@ enum Mistake: CaseIterable {
     case sendsARefusedTokenAgain
     /// A refresh token is sent a third time after ambiguous answers.
     case sendsAgainWithoutEnd
+    /// A request whose timer fires late gives up although its answer is there.
+    case throwsTheAnswerAway
+    /// A refresh token is sent again although the process stood still in its request.
+    case sendsAgainAfterALateTimer
     /// A refusal is not stored with the refused refresh token.
     case forgetsTheRefusal
     /// The new refresh token of an answer that is not accepted is dropped.
@@ -46,6 +50,10 @@ enum Mistake: CaseIterable {
     case releasesAfterAFailedWrite
     /// The lease is never released.
     case keepsTheLease
+    /// A lease that may be written although the store failed is not remembered.
+    case forgetsTheTake
+    /// A release that fails is not tried again.
+    case triesTheReleaseOnce
     /// An account counts as removed if another sign-in has replaced the refreshed one.
     case takesASignInForASignOut
 }
@@ -76,6 +84,7 @@ extension Explorer {
         case (.sendsARefusedTokenAgain, .recordRead(var facts?)) where me.refused != nil:
             facts.token? += " again"
             told = .recordRead(facts)
+        case (.sendsAgainAfterALateTimer, .ambiguous(let fault, _)): told = .ambiguous(fault, allowsRetry: true)
         case (.sendsAgainWithoutEnd, .ambiguous):
             if let firstSent = me.mistaken.firstSent { me.machine = firstSent }
             me.mistaken.firstSent = me.machine

@@ -26,6 +26,8 @@ struct Budget: Hashable {
     var refusals = 0
     /// The provider acts, and its answer does not come.
     var lostAnswers = 0
+    /// A process stands still in its request, and its timer fires late: the answer is there, or was lost.
+    var lateTimers = 0
     /// A request is not sent: the server asked to wait or cannot be found, or has refused it again and again.
     var unsentRequests = 0
     /// An answer is not believed.
@@ -34,7 +36,7 @@ struct Budget: Hashable {
     var fetches = 0
     /// A process begins another refresh while its lease is kept.
     var nextRefreshes = 0
-    /// A lease cannot be written, and is written all the same or not.
+    /// A lease cannot be written or removed, and is all the same, at once or later, or is not.
     var failedLeaseWrites = 0
     /// The store refuses all writes for a while, which ends before a lease does.
     var outages = 0
@@ -77,6 +79,13 @@ struct ModelProcess: Hashable {
     /// How often the refresh token was sent, and the number of the last one that was refused.
     var requests = 0
     var refused: Int?
+    /// Whether the answer to the refresh token was lost while the process stood still.
+    var wasLate = false
+    /// The leases whose renewal failed, and those that it may have although it holds none (`StrayLeases`).
+    var noted: Set<Int> = []
+    var strays: Set<Int> = []
+    /// A lease that the store may still write, although it has reported a failure, and the lease that it replaces.
+    var delayed: DelayedLease?
     /// The sign-in and the number of the refresh token that came.
     var family: Int?
     var granted: Int?
@@ -87,9 +96,14 @@ struct ModelProcess: Hashable {
     var mistaken = MistakenMemory()
 
     /// Forgets what no later step looks at, so that states that differ in nothing else are one.
-    mutating func tidy() {
+    mutating func tidy(_ lease: Int?) {
+        for number in noted.union(strays) where number != lease && number != delayed?.number {
+            noted.remove(number)
+            strays.remove(number)
+        }
         guard machine.hasEnded, actions.isEmpty else { return }
         (read, leaseRead, sentAt, requests, refused, granted, isSuspended) = (nil, nil, 0, 0, nil, nil, false)
+        wasLate = false
         mistaken = MistakenMemory()
         if unsaved == nil { family = nil }
     }
@@ -106,6 +120,11 @@ struct ModelProcess: Hashable {
         default: false
         }
     }
+}
+
+struct DelayedLease: Hashable {
+    var number: Int
+    var expected: Int?
 }
 
 /// The provider's knowledge of one sign-in. Refresh tokens have numbers, and only the last number is valid.
