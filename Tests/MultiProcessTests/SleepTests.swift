@@ -66,7 +66,8 @@ struct SleepTests {
         fflush(nil)
     }
 
-    @Test(arguments: cases.filter { $0.1 != .briefly }) func refreshesOnceAfterwards(_ store: Store, _ sleep: Sleep) async throws {
+    @Test(arguments: cases.filter { $0.1 != .briefly })
+    func refreshesOnceAfterwards(_ store: Store, _ sleep: Sleep) async throws {
         let (setup, clock) = (try await SharedCacheSetup(store), try SteppedClock())
         var workers: [WorkerProcess] = []
         for _ in 0..<20 { workers.append(try await setup.worker(entering: clock.entering) { $0.rounds = 2 }) }

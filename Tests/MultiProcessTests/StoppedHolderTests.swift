@@ -41,7 +41,7 @@ struct StoppedHolderTests {
         static let (limit, rest) = (3.0, 15.0)
 
         init(_ number: Int, _ time: Duration, isLost: Bool) async throws {
-            setup = try await SharedCacheSetup()
+            setup = try await SharedCacheSetup(Store.chosen.first ?? .file)
             worker = try await setup.worker { orders in
                 (orders.requestTimeout, orders.rounds, orders.forces) = (Self.limit, 2, true)
                 orders.hasOwnTransport = number.isMultiple(of: 2)

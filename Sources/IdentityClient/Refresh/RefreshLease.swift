@@ -178,8 +178,9 @@ struct RefreshLeaseStore: Sendable {
     /// Releases the lease. A lease that cannot be removed is free without its lock, or is removed in the background.
     func release(_ held: Held) async {
         // A failure here says as little as one of a take.
-        let isRemoved = try? await cache.replace(held.stored.record, with: nil, for: key)
-        strays.remove(isRemoved == nil && held.stored.lock == nil ? held.lease.nonce : nil, in: self, mayComeLater: false)
+        let isUnknown = (try? await cache.replace(held.stored.record, with: nil, for: key)) == nil
+        let stray = isUnknown && held.stored.lock == nil ? held.lease.nonce : nil
+        strays.remove(stray, in: self, mayComeLater: false)
         held.stored.lock?.end()
     }
 }

@@ -43,7 +43,9 @@ final class StrayLeases: Sendable {
 
     /// Waits until no removal is under way.
     func finish() async {
-        while let task = known.withLock({ $0.values.lazy.flatMap(\.values).compactMap(\.self).first }) { await task.value }
+        while let task = known.withLock({ $0.values.lazy.flatMap(\.values).compactMap(\.self).first }) {
+            await task.value
+        }
     }
 
     /// Removes the lease, or lets it end with its time.

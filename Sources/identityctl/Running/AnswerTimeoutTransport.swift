@@ -52,6 +52,8 @@ private final class LastActivity: Sendable {
             let end = time.withLock { $0 } + timeout
             guard end > .now else { return }
             try await Task.sleep(until: end)
+            // After a late timer the process stood still: it first looks for the answer that came meanwhile.
+            if ContinuousClock.now - end > .milliseconds(100) { try await Task.sleep(for: .seconds(1)) }
         }
     }
 }

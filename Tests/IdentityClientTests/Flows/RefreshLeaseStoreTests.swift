@@ -199,7 +199,8 @@ import Testing
         var strays: StrayLeases? = StrayLeases()
         weak let watched = strays
         let hanging = HangingCache(begun: begun, ended: ended)
-        strays?.remove("nonce", in: RefreshLeaseStore(cache: hanging, key: key, duration: .seconds(3600)), mayComeLater: true)
+        let leases = RefreshLeaseStore(cache: hanging, key: key, duration: .seconds(3600))
+        strays?.remove("nonce", in: leases, mayComeLater: true)
         try await begun.wait()
         strays = nil
         #expect(watched == nil)
