@@ -89,7 +89,7 @@ package func regardlessOfCancellation<Value: Sendable>(
 /// Runs `work` for at most `duration`, in which the time that the computer sleeps does not count.
 ///
 /// The caller resumes at the deadline and on cancellation, even if `work` ignores its own cancellation. If the timer is
-/// late, the process stood still, as after SIGSTOP or in a paused container: `work` then gets another second, to read what
+/// late, the process stood still, as after SIGSTOP or in a paused container: `work` then gets three more seconds, to read what
 /// has come meanwhile.
 /// - Throws: The error of `work`, `CancellationError`, or `DeadlineExceeded`.
 @inlinable
@@ -105,7 +105,7 @@ package func withDeadline<Value: Sendable>(
         while isLate {
             let end = SuspendingClock.now + pause
             try await Task.sleep(until: end, clock: .suspending)
-            (pause, isLate) = (.seconds(1), SuspendingClock.now - end > .milliseconds(100))
+            (pause, isLate) = (.seconds(3), SuspendingClock.now - end > .milliseconds(100))
         }
         result.finish(.failure(DeadlineExceeded()))
     }

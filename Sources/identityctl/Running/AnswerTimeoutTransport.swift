@@ -53,7 +53,7 @@ private final class LastActivity: Sendable {
             guard end > .now else { return }
             try await Task.sleep(until: end)
             // After a late timer the process stood still: it first looks for the answer that came meanwhile.
-            if ContinuousClock.now - end > .milliseconds(100) { try await Task.sleep(for: .seconds(1)) }
+            if ContinuousClock.now - end > .milliseconds(100) { try await Task.sleep(for: .seconds(3)) }
         }
     }
 }
