@@ -68,7 +68,7 @@ rows = [
     ("planted mistakes in Sources", planted(), 0),
     ("folders of the core", core("folders"), 10),
     ("files of the core", core("files"), 140),
-    ("lines of the core", core("lines"), 24_600),
+    ("lines of the core", core("lines"), 25_000),
     ("lines of the core's longest file", core("longest"), 400),
     (f"options that a file beside the table names ({place.name})", worst, 10),
     ("doors of the core in one wing", max(len(doors(wing)) for wing in WINGS), 15),
