@@ -67,11 +67,12 @@ extension TokenCacheConformance.TestedCache {
             report(next)
             try await fill(from: stored, to: next)
             stored = next
+            let limit = costWithFew * 4 + .nanoseconds(500)
             var cost = try await costOfLookup(of: keys)
-            // Other work on the machine may have disturbed one measurement.
-            if cost >= costWithFew * 4 + .nanoseconds(500) { cost = min(cost, try await costOfLookup(of: keys)) }
+            // Other work on the machine may disturb some measurements. A cost that has grown does not shrink.
+            for _ in 0..<30 where cost >= limit { cost = min(cost, try await costOfLookup(of: keys)) }
             try expect(
-                cost < costWithFew * 4 + .nanoseconds(500),
+                cost < limit,
                 "a lookup took \(costWithFew) among 10 records and \(cost) among \(stored)."
             )
         }

@@ -64,8 +64,12 @@ final class ConnectionPool: Sendable {
     ) throws -> Value {
         var pause = Duration.milliseconds(10)
         var (isUnsure, isWarned) = (false, false)
+        // What an earlier attempt was told. An attempt that the deadline cuts off is told nothing.
+        var told: DatabaseProblem?
         while true {
-            guard SuspendingClock.now < deadline else { throw DatabaseProblem.time }
+            guard SuspendingClock.now < deadline else {
+                throw isUnsure ? DatabaseProblem.time : told ?? DatabaseProblem.time
+            }
             do {
                 let connection = try idleConnection() ?? connect(until: deadline)
                 let value: Value
@@ -81,7 +85,10 @@ final class ConnectionPool: Sendable {
                 // A server that ends in the middle of a handshake is mistrusted once.
                 var isFirstWarning = false
                 if case .mistrusted = problem { (isFirstWarning, isWarned) = (!isWarned, true) }
-                guard problem.isPassing || isFirstWarning, SuspendingClock.now + pause < deadline else { throw problem }
+                guard problem.isPassing || isFirstWarning, SuspendingClock.now + pause < deadline else {
+                    throw problem == .silence && !isUnsure ? told ?? problem : problem
+                }
+                if problem != .silence { told = problem }
             }
             _ = Poll.wait(for: [], until: .now + pause)
             pause = min(pause * 2, .milliseconds(500))

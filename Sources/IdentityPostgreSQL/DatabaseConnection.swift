@@ -113,7 +113,7 @@ final class DatabaseConnection: Sendable {
             do {
                 try wait(for: events, until: deadline)
             } catch DatabaseProblem.time {
-                throw DatabaseProblem.unreachable("the server does not answer")
+                throw DatabaseProblem.silence
             }
             step = unsafe cpostgresql_poll(pointer)
         }

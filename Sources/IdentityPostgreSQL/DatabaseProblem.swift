@@ -45,6 +45,9 @@ enum DatabaseProblem: Error, Equatable {
         self = isLoss ? .lost : .failed(state, role: role)
     }
 
+    /// The server did not answer a connection in time.
+    static let silence = DatabaseProblem.unreachable("the server does not answer")
+
     /// Whether another attempt, on another connection, may succeed soon.
     var isPassing: Bool {
         switch self {

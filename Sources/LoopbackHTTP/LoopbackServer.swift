@@ -1,5 +1,6 @@
 // Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
 
+import Glibc
 import SystemSupport
 
 /// A small HTTP/1.1 server for this machine only, for the redirect receiver and the embedded provider.
@@ -129,6 +130,7 @@ extension LoopbackServerError: CustomStringConvertible {
         case .portNotPermitted(let port): "port \(port) is reserved by the system"
         case .addressUnavailable(let host): "this machine has no address \(host.rawValue)"
         case .noFreePort: "no port is free"
+        case .system(_, ENAMETOOLONG): "the path of a socket has at most \(UnixSocket.maximumPathBytes) bytes"
         case .system(let call, let errno): "\(call) failed with error \(errno)"
         }
     }

@@ -41,8 +41,11 @@ extension EndToEnd {
         func callersThatGiveUpLeaveTheOthersTheirToken(name: Provider.Name) async throws {
             let program = try Program(at: Provider(name), with: .form)
             _ = try await program.signIn()
-            var cancellations = 0
-            for (round, milliseconds) in [(1, 0), (2, 5), (3, 20)] {
+            var (cancellations, round) = (0, 0)
+            // On a busy machine all may have their token before the first caller gives up: then there are more rounds.
+            while round < 3 || cancellations == 0 {
+                let milliseconds = [0, 5, 20][round % 3]
+                round += 1
                 let leaver = try program.worker(round) { $0.rounds = 3 }
                 let others = try (0..<4).map { _ in try program.worker(round) }
                 for worker in [leaver] + others { try await worker.ready() }
@@ -59,7 +62,6 @@ extension EndToEnd {
                 #expect(reports.allSatisfy { $0.error == nil }, "\(reports.compactMap(\.error)), round \(round)")
                 #expect(Set(reports.map(\.token)).count == 1, "round \(round)")
             }
-            #expect(cancellations > 0)
         }
 
         /// T13: two programs ask again and again after the provider has ended the sign-in. The first answer is

@@ -58,7 +58,7 @@ struct KeyringLoadTests {
         #expect(try await other.record(for: key) == CacheRecord("ours"))
         let start = ContinuousClock.now
         for _ in 0..<1000 { _ = try await other.records(of: .account, in: key.group) }
-        #expect(start.duration(to: .now) < .milliseconds(500))
+        #expect(start.duration(to: .now) < .seconds(5))
         #expect(try await other.records(of: .account, in: key.group) == [key: CacheRecord("ours")])
         #expect(try session.run("secret-tool lookup account person-4711") == "not ours 4711")
     }

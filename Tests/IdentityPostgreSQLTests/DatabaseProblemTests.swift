@@ -121,17 +121,17 @@ struct DatabaseProblemTests {
 
     @Test func saysThatTheServerOnlyReads() async throws {
         let server = try TestServer()
-        let cache = PostgreSQLTokenCache(server.connection, timeout: .seconds(1))
+        let cache = PostgreSQLTokenCache(server.connection, timeout: .seconds(20))
         let key = try randomKey()
         #expect(try await cache.replace(nil, with: CacheRecord("one"), for: key))
         try server.sql("ALTER DATABASE \(server.database) SET default_transaction_read_only = on")
-        // The cache waits: a standby may be promoted.
-        let patient = PostgreSQLTokenCache(server.connection, timeout: .milliseconds(300))
+        // The cache waits: a standby may be promoted. What it was told counts, also if its last attempt is cut off.
+        let patient = PostgreSQLTokenCache(server.connection, timeout: .seconds(3))
         let waited = try await authenticationError { try await patient.record(for: key) }
         #expect(waited.code == .cacheBusy && waited.message.contains("read-only"))
         let another = PostgreSQLTokenCache(
             server.connection + " target_session_attrs=any",
-            timeout: .seconds(1)
+            timeout: .seconds(20)
         )
         let error = try await authenticationError { try await another.reserve(100, for: key) }
         #expect(error.code == .cachePermissions && error.message.contains("only reads"))

@@ -76,6 +76,18 @@ struct CustomSchemeRedirectReceiverTests {
         #expect(left.isEmpty)
     }
 
+    @Test func saysThatTheDirectoryIsTooDeep() async throws {
+        let directory = try TemporaryDirectory()
+        let receiver = CustomSchemeRedirectReceiver(
+            directory: "\(directory.path)/\(String(repeating: "d", count: 80))"
+        )
+        let uri = try RedirectURI.custom(try #require(URL(string: Self.uri)))
+        let error = await #expect(throws: AuthenticationError.self) {
+            _ = try await receiver.start(for: uri, responseMode: .query)
+        }
+        #expect(error?.code == .redirectUnavailable && error?.message.contains("at most 107 bytes") == true)
+    }
+
     @Test func tellsWhenNobodyWaits() async throws {
         let directory = try TemporaryDirectory()
         let receiver = CustomSchemeRedirectReceiver(directory: directory.path)

@@ -17,8 +17,10 @@ struct KilledResourceTests {
     }
 
     @Test func aDeathAtAnyMomentLosesNoSignIn() async throws {
-        var deaths = 0
-        for _ in 0..<Self.rounds {
+        var (rounds, deaths) = (0, 0)
+        // On a busy machine each may be done before it is killed: then there are more rounds.
+        while rounds < Self.rounds || deaths == 0 {
+            rounds += 1
             let setup = try ToolSetup()
             setup.provider.settings.resource = TestIdentityProvider.Resource(scopes: ["read"])
             setup.provider.settings.registersClients = true
@@ -43,8 +45,7 @@ struct KilledResourceTests {
             #expect(setup.provider.count(of: .token) == 1)
             #expect(setup.provider.count(of: .registration) == 0)
         }
-        #expect(deaths > 0)
-        print("RESOURCES \(Self.rounds) sign-ins, \(deaths) deaths")
+        print("RESOURCES \(rounds) sign-ins, \(deaths) deaths")
         fflush(nil)
     }
 

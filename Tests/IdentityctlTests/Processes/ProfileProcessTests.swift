@@ -104,6 +104,7 @@ import Testing
         let text = try Shell.run(
             """
             cd '\(directory.path)' && name=$(printf 'caf\\351') && mkdir "$name"
+            unset XDG_CONFIG_HOME XDG_STATE_HOME  # these stand above HOME
             export HOME="$PWD/h"; export \(variable)="$PWD/$name"; '\(tool)' \(add) 2>&1; ls -d caf* | wc -l
             """
         )

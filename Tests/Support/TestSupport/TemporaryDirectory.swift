@@ -7,7 +7,14 @@ import Glibc
 package final class TemporaryDirectory: Sendable {
     package let path: String
 
-    package init(in root: String = FileManager.default.temporaryDirectory.path) throws {
+    /// The usual place, or a shorter one: a socket's path has at most 107 bytes.
+    private static var shortRoot: String {
+        let root = FileManager.default.temporaryDirectory.path
+        return root.utf8.count > 12 ? "/tmp" : root
+    }
+
+    package init(in root: String? = nil) throws {
+        let root = root ?? Self.shortRoot
         path = "\(root.hasSuffix("/") ? String(root.dropLast()) : root)/identity-client-\(UUID().uuidString)"
         try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: false)
         try CallFailed.check(unsafe chmod(path, 0o700), "chmod")
