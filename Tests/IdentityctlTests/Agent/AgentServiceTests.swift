@@ -285,6 +285,19 @@ import Testing
         #expect(provider.count(of: .token) == requests + 1 && asked.withLock(\.self) == 1)
     }
 
+    /// A provider may give a token for another audience than was asked for.
+    @Test(.timeLimit(.minutes(1)), arguments: [(#""b""#, false), (#"["c","b"]"#, false), (#"["b","a"]"#, true)])
+    func checksTheAudienceOfAToken(audience: String, isGiven: Bool) async throws {
+        let service = try service(["IDENTITYCTL_AGENT_AUDIENCE": "a"])
+        let token = [#"{"alg":"RS256"}"#, #"{"aud":\#(audience)}"#, "signature"]
+            .map { Base64URL.encode(Array($0.utf8)) }.joined(separator: ".")
+        let body = #"{"access_token":"\#(token)","token_type":"Bearer","expires_in":3600,"scope":"files.read"}"#
+        provider.failNext(.token, with: .answer(status: 200, body: body))
+        let answer = try await ask(service, #"{"request":"access_token","audience":"a","force_refresh":true}"#)
+        #expect(answer.string("access_token") == (isGiven ? token : nil), "\(answer)")
+        #expect(answer.string("code") == (isGiven ? nil : "configuration.blocked_by_policy"), "\(answer)")
+    }
+
     @Test(.timeLimit(.minutes(1))) func handsOutOnlyTheAccountOfTheProfile() async throws {
         try await signInBob()
         let bound = try service(["IDENTITYCTL_ACCOUNT": "alice@example.test"])

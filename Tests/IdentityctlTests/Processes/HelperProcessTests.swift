@@ -232,12 +232,20 @@ import Testing
     }
 
     /// Another agent may not look at the name that it is asked for.
-    @Test(.timeLimit(.minutes(1)), arguments: [("alice@example.test", true), ("1", true), ("bob@example.test", false)])
-    func givesAnAgentsTokenUnderItsOwnNameOnly(name: String, isGiven: Bool) async throws {
+    @Test(
+        .timeLimit(.minutes(1)),
+        arguments: [
+            ("alice@example.test", "", true), ("1", "", true), ("bob@example.test", "", false),
+            // A name that servers want, and none of a person.
+            ("oauth2", "", true), ("oauth2", #","username":"oauth2""#, true),
+            ("oauth2", #","username":"alice""#, false), ("x-access-token", #","username":"oauth2""#, false),
+        ]
+    )
+    func givesAnAgentsTokenUnderItsOwnNameOnly(name: String, own: String, isGiven: Bool) async throws {
         let directory = try TemporaryDirectory()
         let account = #"{"id":"1","username":"alice@example.test"}"#
         let token = #""access_token":"token","expires_at":4000000000,"serves":"https://git.test""#
-        let answer = #"{"status":"success",\#(token),"report":{"account":\#(account)}}"# + "\n"
+        let answer = #"{"status":"success",\#(token),"report":{"account":\#(account)}\#(own)}"# + "\n"
         let path = "\(directory.path)/agent.sock"
         let server = try AgentServer(listeners: [UnixSocket.listen(at: path)], limits: AgentServer.Limits()) {
             Array("refused: \($0)".utf8)

@@ -2,6 +2,7 @@
 
 import Foundation
 import Glibc
+import IdentityClient
 import IdentityTesting
 import LoopbackHTTP
 import OAuthWire
@@ -143,6 +144,25 @@ struct MCPProcessTests {
         #expect(try await bridge.answer(1)["result"] != nil)
         #expect(Set(server.requests.compactMap { $0.headers["Authorization"] }).count == 2)
         #expect(person.setup.provider.count(of: .token) == 2)
+    }
+
+    /// Ten bridges may find the same token refused: the first renews it for all.
+    @Test func renewsNoTokenThatIsNewer() async throws {
+        let server = try MCPServer()
+        let person = try await server.person()
+        let provider = person.setup.provider
+        let kept = try await person.run(["token", "--profile", "work"]).output.dropLast()
+        let before = provider.count(of: .token)
+        func renew(_ digest: String) async throws {
+            let outcome = try await person.run(["mcp", server.address, "--renew=\(digest)"])
+            #expect(outcome.status == 0 && outcome.output.isEmpty, "\(outcome)")
+        }
+        try await renew("expired")
+        try await renew(Digest.hexadecimal(of: ["an older token"]))
+        #expect(provider.count(of: .token) == before)
+        for _ in 0..<2 { try await renew(Digest.hexadecimal(of: [String(kept)])) }
+        #expect(provider.count(of: .token) == before + 1)
+        #expect(try await person.run(["token", "--profile", "work"]).output.dropLast() != kept)
     }
 
     @Test func takesTheTokenOfAnAgentThatServesTheAddress() async throws {

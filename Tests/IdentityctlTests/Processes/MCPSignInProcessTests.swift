@@ -125,7 +125,7 @@ struct MCPSignInProcessTests {
     }
 }
 
-/// What a server can demand of a person who is signed in.
+/// Demands of a server that a person is signed in to.
 @Suite(.serialized, .timeLimit(.minutes(1)))
 final class MCPDemandProcessTests {
     private let browser = BrowserStandIn()

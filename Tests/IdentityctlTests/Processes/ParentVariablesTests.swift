@@ -26,12 +26,14 @@ struct ParentVariablesTests {
         let (url, browser) = (setup.provider.resourceAddress, BrowserStandIn())
         var host = [
             "DISPLAY": ":42", "XDG_RUNTIME_DIR": setup.directory.path, "IDENTITYCTL_PROXY": "http://127.0.0.1:9",
-            "http_proxy": "http://127.0.0.1:9", "IDENTITYCTL_CACHE": "memory", "SSH_CONNECTION": "", "WAYLAND_DISPLAY": "",
+            "http_proxy": "http://127.0.0.1:9", "IDENTITYCTL_CACHE": "memory", "SSH_CONNECTION": "",
+            "WAYLAND_DISPLAY": "",
         ]
         if overSSH { host["SSH_CONNECTION"] = "192.0.2.1 1 192.0.2.2 22" }
         let kept = [
             "PATH=/usr/bin:/bin", "HOME=\(setup.directory.path)", "IDENTITYCTL_BROWSER=\(try browser.command)",
-            "IDENTITYCTL_CACHE=file:\(setup.directory.path)/cache", "IDENTITYCTL_TIMEOUT=50", "DBUS_SESSION_BUS_ADDRESS=disabled:",
+            "IDENTITYCTL_CACHE=file:\(setup.directory.path)/cache", "IDENTITYCTL_TIMEOUT=50",
+            "DBUS_SESSION_BUS_ADDRESS=disabled:",
         ].map(\.shellWord).joined(separator: " ")
         let bridge = try Tool(shell: "env -i \(kept) \(Person.program) mcp \(url); :", host)
         try bridge.type(#"{"id":1,"method":"x"}"#)

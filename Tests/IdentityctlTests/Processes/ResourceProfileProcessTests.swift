@@ -34,7 +34,7 @@ struct ResourceProfileProcessTests {
         try await Tool.run(arguments, variables)
     }
 
-    /// Runs a command in whose browser somebody signs in.
+    /// Runs a command in whose browser a person signs in.
     private func signIn(_ who: TestIdentityProvider.Person, _ arguments: String...) async throws -> Tool.Outcome {
         let tool = try Tool(arguments, variables)
         try await ScriptedBrowser(provider: nil, signingInAs: who).visit(try await tool.shownAddress())

@@ -66,6 +66,17 @@ import Testing
         #expect(try names() == ["token"])
     }
 
+    /// Root may replace any file, and would take it from its owner.
+    @Test(.enabled(if: geteuid() == 0, "gives a file to another user"))
+    func leavesAnotherUsersFile() throws {
+        try Data("theirs".utf8).write(to: URL(fileURLWithPath: path))
+        try CallFailed.check(unsafe chown(path, 65_534, 65_534), "chown")
+        let file = TokenFile(path)
+        #expect(throws: UsageError.self) { try file.check() }
+        #expect(throws: UsageError.self) { try file.write("token") }
+        #expect(text() == "theirs")
+    }
+
     @Test(arguments: ["missing/token", "file/token", "missing/"]) func refusesAPlaceThatIsNotThere(name: String) throws
     {
         try Data().write(to: URL(fileURLWithPath: directory.path + "/file"))
