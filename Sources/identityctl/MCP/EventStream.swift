@@ -75,8 +75,16 @@ struct EventStream: Sendable {
         if value.first == UInt8(ascii: " ") { value.removeFirst() }
         switch String(decoding: line[..<colon].prefix(8), as: UTF8.self) {
         case "data":
-            if hasData { data.append(0x0A) }
-            data += value
+            if hasData {
+                data.append(0x0A)
+                data += value
+            } else {
+                // A large message is not copied.
+                let start = value.startIndex
+                value = []
+                line.removeFirst(start)
+                swap(&data, &line)
+            }
             hasData = true
         case "event": isMessage = value.isEmpty || value.elementsEqual("message".utf8)
         case "id":

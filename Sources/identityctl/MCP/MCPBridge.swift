@@ -146,7 +146,9 @@ final class MCPBridge: Sendable {
 
     /// Returns the exchange under way that a notification is about.
     private func exchange(cancelledBy message: MCPMessage) throws -> Exchange? {
-        guard message.method == "notifications/cancelled", let id = try message.object("params")?["requestId"] else {
+        guard message.method == "notifications/cancelled",
+            let id = try message.members.members("params")?.value("requestId")
+        else {
             return nil
         }
         return state.withLock { state in state.numbers[id].flatMap { state.running[$0] } }
@@ -202,7 +204,7 @@ final class MCPBridge: Sendable {
         let isFirst = message.method == "initialize"
         if isFirst { state.withLock { ($0.initialize, $0.sessionID, $0.version) = (message, nil, nil) } }
         let fields = try version.map { version in
-            try state.withLock { try $0.fields.fields(for: message, version: version) }
+            try state.withLock(\.fields).fields(for: message, version: version)
         }
         let session = fields == nil && !isFirst && !isRepeated ? state.withLock(\.sessionID) : nil
         let (response, body) = try await send(message, in: fields, returnsRefusal: session != nil)
@@ -219,9 +221,12 @@ final class MCPBridge: Sendable {
         }
         guard message.isRequest else { return }
         if response.mediaType == "text/event-stream" {
+            guard response.coding == nil else {
+                throw MCPMessage.Problem("The server compresses its stream, although it was not asked to.")
+            }
             try await follow(body, for: message, resumes: fields == nil)
         } else {
-            let text = try await Self.whole(body)
+            let text = try await Self.whole(response, body)
             guard !text.isEmpty else { throw MCPMessage.Problem("The server took the request, and gave no answer.") }
             var isAnswered = false
             for answer in try MCPMessage.all(in: text) {
@@ -274,7 +279,10 @@ final class MCPBridge: Sendable {
         do {
             let (response, body) = try await access.stream(request(.post), body: first.line)
             guard response.status.kind == .successful else { throw await refusal(response, body) }
-            guard try await answer(in: body, response)?.object("result")?.string("protocolVersion") == version else {
+            guard
+                try await answer(in: body, response)?.members.members("result")?.value("protocolVersion")?.string
+                    == version
+            else {
                 throw MCPMessage.Problem("The server began a session in another revision. Start its bridge again.")
             }
             try adopt(response)
@@ -290,7 +298,7 @@ final class MCPBridge: Sendable {
 
     /// Returns the answer to a message that the host did not send now.
     private func answer(in body: ResponseBody, _ response: HTTPResponse) async throws -> MCPMessage? {
-        guard response.mediaType == "text/event-stream" else { return try MCPMessage(await Self.whole(body)) }
+        guard response.mediaType == "text/event-stream" else { return try MCPMessage(await Self.whole(response, body)) }
         var events = EventStream()
         for try await piece in body {
             for event in events.add(piece) {
@@ -301,13 +309,13 @@ final class MCPBridge: Sendable {
         return nil
     }
 
-    private static func whole(_ body: ResponseBody) async throws -> [UInt8] {
+    private static func whole(_ response: HTTPResponse, _ body: ResponseBody) async throws -> [UInt8] {
         var text: [UInt8] = []
         for try await piece in body {
             text += piece
             guard text.count <= MCPMessage.maximumBytes else { throw MCPMessage.Problem.tooLarge }
         }
-        return text
+        return try response.plain(text)
     }
 
     // MARK: - Messages of the server
@@ -324,14 +332,16 @@ final class MCPBridge: Sendable {
         }
         guard var answer = try message.answer(to: request) else { return false }
         if request.method == "initialize",
-            let version = try answer.object("result")?.string("protocolVersion"), MCPFields.isUsable(version)
+            let version = try answer.members.members("result")?.value("protocolVersion")?.string,
+            MCPFields.isUsable(version)
         {
             state.withLock { $0.version = version }
         }
         if request.method == "tools/list", try MCPFields.version(of: request) != nil {
-            let (listed, left) = try state.withLock { try $0.fields.note(toolsIn: answer) }
-            answer = listed
-            for name in left {
+            let listing = try MCPFields.listing(answer)
+            state.withLock { $0.fields.note(listing) }
+            answer = listing.answer
+            for name in listing.left {
                 console.line("The tool \(name.printable) is left out: its x-mcp-header is not possible.")
             }
         }
@@ -341,7 +351,12 @@ final class MCPBridge: Sendable {
 
     private func write(_ line: [UInt8]) async {
         do {
-            try await output.run { try StandardStream.output.write(line + [0x0A]) }
+            try await output.run {
+                // A large message is not copied.
+                guard line.count > 64 << 10 else { return try StandardStream.output.write(line + [0x0A]) }
+                try StandardStream.output.write(line)
+                try StandardStream.output.write([0x0A])
+            }
         } catch {
             ended.finish(.failure(error))
         }
@@ -353,5 +368,24 @@ extension HTTPResponse {
     var mediaType: String {
         let type = headerFields[.contentType]?.split(separator: ";").first ?? ""
         return type.trimmingPrefix { $0 == " " }.split(separator: " ").first?.lowercased() ?? ""
+    }
+
+    /// The coding of the body, unless that is the usual one.
+    var coding: String? {
+        let coding = (headerFields[.contentEncoding] ?? "").lowercased().filter { $0 != " " }
+        return ["", "identity"].contains(coding) ? nil : coding
+    }
+
+    /// Returns a body without what its sender added unasked: compression, and a byte order mark.
+    func plain(_ body: [UInt8]) throws(MCPMessage.Problem) -> [UInt8] {
+        var body = body
+        if Inflater.isGzip(body) || coding == "deflate" {
+            let (output, failure) = Inflater.decompressed(body, limit: MCPMessage.maximumBytes)
+            if failure == .tooLarge { throw .tooLarge }
+            guard failure == nil else { throw MCPMessage.Problem("The server's answer is compressed, and damaged.") }
+            body = output
+        }
+        if body.starts(with: [0xEF, 0xBB, 0xBF]) { body.removeFirst(3) }
+        return body
     }
 }

@@ -9,10 +9,13 @@ import OAuthWire
 ///
 /// - SeeAlso: [Streamable HTTP](https://modelcontextprotocol.io/specification/2026-07-28/basic/transports)
 struct MCPFields: Sendable {
-    private static let versionMember = "io.modelcontextprotocol/protocolVersion"
+    static let versionMember = "io.modelcontextprotocol/protocolVersion"
+
+    /// The most arguments of a tool that go into fields.
+    private static let maximumParameters = 64
 
     /// A part of a tool's arguments that goes into a field as well.
-    private struct Parameter: Sendable {
+    fileprivate struct Parameter: Sendable {
         let path: [String]
         let field: HTTPField.Name
     }
@@ -26,7 +29,7 @@ struct MCPFields: Sendable {
     static func version(of message: MCPMessage) throws(MCPMessage.Problem) -> String? {
         // Most messages of older revisions need no parsing.
         guard message.method != nil, message.line.contains(versionMember) else { return nil }
-        let version = try message.object("params")?.object("_meta")?.string(versionMember)
+        let version = try message.members.members("params")?.members("_meta")?.value(versionMember)?.string
         guard version.map(isUsable) != false else { throw MCPMessage.Problem("The protocol's version is no version.") }
         return version
     }
@@ -39,19 +42,19 @@ struct MCPFields: Sendable {
     /// - Throws: `MCPMessage.Problem` for parameters that cannot be read.
     func fields(for message: MCPMessage, version: String) throws(MCPMessage.Problem) -> HTTPFields {
         var fields: HTTPFields = [.protocolVersion: version, .mcpMethod: Self.value(message.method ?? "")]
-        let params = try message.object("params")
+        let params = try message.members.members("params")
         let name: String? =
             switch message.method {
-            case "tools/call", "prompts/get": params?.string("name")
-            case "resources/read": params?.string("uri")
+            case "tools/call", "prompts/get": try params?.value("name")?.string
+            case "resources/read": try params?.value("uri")?.string
             default: nil
             }
         if let name { fields[.mcpName] = Self.value(name) }
-        guard message.method == "tools/call", let name, let arguments = params?.object("arguments") else {
-            return fields
-        }
-        for parameter in parameters[name] ?? [] {
-            var node: JSONValue? = .object(arguments)
+        guard message.method == "tools/call", let name, let wanted = parameters[name],
+            let arguments = try params?.value("arguments")
+        else { return fields }
+        for parameter in wanted {
+            var node: JSONValue? = arguments
             for step in parameter.path {
                 if case .object(let object)? = node { node = object[step] } else { node = nil }
             }
@@ -73,28 +76,51 @@ struct MCPFields: Sendable {
         return isPlain && !isMarked ? text : "=?base64?\(Data(text.utf8).base64EncodedString())?="
     }
 
-    /// Notes which arguments the listed tools want in fields, and leaves out the tools that want what cannot be.
+    /// What a server's list says of its tools.
+    struct Listing {
+        /// The answer for the host, without the tools that want what cannot be.
+        fileprivate(set) var answer: MCPMessage
+        /// The names of the tools that were left out.
+        fileprivate(set) var left: [String] = []
+        fileprivate var parameters: [String: [Parameter]] = [:]
+    }
+
+    /// Reads which arguments the listed tools want in fields.
     ///
-    /// - Returns: The answer for the host, and the names of the tools that were left out.
     /// - Throws: `MCPMessage.Problem`.
-    mutating func note(toolsIn answer: MCPMessage) throws(MCPMessage.Problem) -> (MCPMessage, [String]) {
-        guard answer.line.contains("x-mcp-header"), var result = try answer.object("result"),
-            let tools = result.array("tools")
-        else { return (answer, []) }
-        var (kept, left): ([JSONValue], [String]) = ([], [])
-        for tool in tools {
-            guard case .object(let object) = tool, let name = object.string("name") else { continue }
+    static func listing(_ answer: MCPMessage) throws(MCPMessage.Problem) -> Listing {
+        var listing = Listing(answer: answer)
+        guard let result = try answer.members.members("result"), let list = result.places["tools"],
+            let tools = try result.elements("tools")
+        else { return listing }
+        var kept: [Range<Int>] = []
+        for place in tools {
+            var scan = JSONScan(answer.line, in: place)
+            guard answer.line[place].first == UInt8(ascii: "{"),
+                let name = try JSONMembers(&scan).value("name")?.string
+            else { continue }
+            let text = Array(answer.line[place])
             var found: [Parameter] = []
-            if Self.collect(object["inputSchema"], path: [], into: &found) {
-                parameters[name] = found
-                kept.append(tool)
-            } else {
-                left.append(name)
+            if text.contains("x-mcp-header") {
+                // One that cannot be read is left out as well.
+                let tool = try? JSONObject(parsing: text, maximumDepth: 64)
+                guard let tool, collect(tool["inputSchema"], path: [], into: &found) else {
+                    listing.left.append(name)
+                    continue
+                }
             }
+            listing.parameters[name] = found
+            kept.append(place)
         }
-        guard !left.isEmpty else { return (answer, []) }
-        result["tools"] = .array(kept)
-        return (try answer.replacing("result", with: result), left)
+        guard !listing.left.isEmpty else { return listing }
+        let texts = kept.map { Array(answer.line[$0]) }.joined(separator: [UInt8(ascii: ",")])
+        listing.answer = try answer.replacing(list, with: Array("[".utf8) + texts + Array("]".utf8))
+        return listing
+    }
+
+    /// Notes what a list says. A tool that is no longer in it keeps what an earlier list said.
+    mutating func note(_ listing: Listing) {
+        for (name, found) in listing.parameters { parameters[name] = found.isEmpty ? nil : found }
     }
 
     /// Collects the annotations of a schema.
@@ -107,7 +133,8 @@ struct MCPFields: Sendable {
         if let annotation = schema["x-mcp-header"] {
             guard let path, !path.isEmpty, let token = annotation.string, !token.isEmpty,
                 ["string", "integer", "boolean"].contains(schema.string("type")),
-                let field = HTTPField.Name("Mcp-Param-\(token)"), !found.contains(where: { $0.field == field })
+                let field = HTTPField.Name("Mcp-Param-\(token)"), found.count < maximumParameters,
+                !found.contains(where: { $0.field == field })
             else { return false }
             found.append(Parameter(path: path, field: field))
         }

@@ -14,7 +14,7 @@ import Testing
             #"{"jsonrpc":"2.0","id":"a","method":"tools/call","params":{"name":"x","deep":[[{}],"]}"]}}"#
         )
         #expect(request.id == .string("a") && request.method == "tools/call" && request.isRequest)
-        #expect(try request.object("params")?.string("name") == "x")
+        #expect(try request.members.members("params")?.value("name")?.string == "x")
         let answer = try message(#"{"id":7,"result":{"id":8,"method":"no"}}"#)
         #expect(answer.id == .number("7") && answer.isAnswer && !answer.isRequest)
         let notification = try message(#"{"method":"notifications/initialized"}"#)
@@ -38,9 +38,25 @@ import Testing
         "{\"method\":\"a\nb\"}", "{\"method\":\"a\\\nb\"}", "{\"method\":\"x\",}", "{\"method\" \"x\"}",
         "{\"method\":}",
         "{\"a\":\"\u{1}\",\"method\":\"x\"}", "{\"result\":[}",
+        // What is no JSON may end a host.
+        "{\"result\":01}", "{\"result\":01x}", "{\"result\":NaN}", "{\"result\":-}", "{\"result\":1.}",
+        "{\"result\":1e}",
+        "{\"result\":.5}", "{\"result\":tru}", "{\"result\":nulll}", "{\"result\":\"\\x\"}", "{\"result\":\"\\u12G4\"}",
+        "{\"result\":[1,]}", "{\"result\":[1 2]}", "{\"result\":{\"a\"}}", "{\"result\":{\"a\":1,}}",
+        "{\"result\":{1:1}}",
+        "{\"result\":{\"a\":[}]}", "{\"result\":{\"a\":1:2}}", "{\"result\":+1}", "{\"result\":1}}", "{,\"result\":1}",
     ])
     func isRefusedIfItIsNone(_ text: String) {
         #expect(throws: MCPMessage.Problem.self) { try message(text) }
+    }
+
+    @Test(arguments: [
+        "0", "-0.5e+10", "1E5", "12", "[]", "{}", "[ ]", "[[],{},[1,2,{\"a\":[null,true,false]}]]",
+        "\"\\u00e9\\n\\\"\\/\"",
+        "{\"\":{\"a\\\"b\":[ 1 , 2 ] , \"c\" : \"}\" } }",
+    ])
+    func isTakenWithAnyValue(_ value: String) throws {
+        #expect(try message("{\"id\":1,\"result\":\(value)}").line == Array("{\"id\":1,\"result\":\(value)}".utf8))
     }
 
     @Test func isRefusedWithBrokenTextAndAboveTheLimit() throws {
@@ -57,7 +73,8 @@ import Testing
     @Test func aBatchIsItsMessages() throws {
         let all = try MCPMessage.all(in: Array(" [{\"id\":1,\"method\":\"a\"}, {\"method\":\"b\"}]".utf8))
         #expect(all.map(\.method) == ["a", "b"])
-        for text in ["[]", "[1]", "[{}]", "[{\"method\":\"a\"}"] {
+        let many = Array(repeating: "{\"method\":\"a\"}", count: 1025).joined(separator: ",")
+        for text in ["[\(many)]", "[{\"method\":\"a\"}] []", "[]", "[1]", "[{}]", "[{\"method\":\"a\"}"] {
             #expect(throws: MCPMessage.Problem.self) { try MCPMessage.all(in: Array(text.utf8)) }
         }
     }
@@ -163,8 +180,9 @@ import Testing
             + #""deep":{"type":"object","properties":{"n":{"type":"integer","x-mcp-header":"N"}}},"flag":{"type":"boolean","x-mcp-header":"F"}}}"#
         var fields = MCPFields()
         let list = try Self.list(schema)
-        let (answer, left) = try fields.note(toolsIn: list)
-        #expect(answer == list && left.isEmpty)
+        let listing = try MCPFields.listing(list)
+        fields.note(listing)
+        #expect(listing.answer == list && listing.left.isEmpty)
         let message = try call(#"{"region":"a ü","deep":{"n":12},"flag":true,"other":1}"#, name: "t0")
         let found = try fields.fields(for: message, version: "2026-07-28")
         func field(_ name: String) throws -> String? { found[try #require(HTTPField.Name(name))] }
@@ -176,10 +194,9 @@ import Testing
     }
 
     @Test func leaveOutToolsWithAnnotationsThatCannotBe() throws {
-        var fields = MCPFields()
         func property(_ text: String) -> String { #"{"properties":{"a":\#(text)}}"# }
-        let (answer, left) = try fields.note(
-            toolsIn: try Self.list(
+        let listing = try MCPFields.listing(
+            try Self.list(
                 property(#"{"type":"string","x-mcp-header":"Good"}"#),
                 property(#"{"type":"number","x-mcp-header":"N"}"#),
                 property(#"{"type":"string","x-mcp-header":"a\r\nb"}"#),
@@ -190,8 +207,25 @@ import Testing
                 property(#"{"default":{"x-mcp-header":5},"type":"string"}"#)
             )
         )
-        #expect(left == ["t1", "t2", "t3", "t4", "t5", "t6"])
-        let result = try #require(try answer.object("result"))
+        #expect(listing.left == ["t1", "t2", "t3", "t4", "t5", "t6"])
+        let result = try #require(try JSONObject(parsing: listing.answer.line).object("result"))
         #expect(result.array("tools")?.count == 2 && result.string("nextCursor") == "n")
+    }
+
+    @Test func takeNoMoreThanSixtyFourArgumentsOfATool() throws {
+        func schema(_ count: Int) -> String {
+            let all = (0..<count).map { #""a\#($0)":{"type":"string","x-mcp-header":"H\#($0)"}"# }
+            return "{\"properties\":{\(all.joined(separator: ","))}}"
+        }
+        #expect(try MCPFields.listing(try Self.list(schema(64))).left.isEmpty)
+        #expect(try MCPFields.listing(try Self.list(schema(65))).left == ["t0"])
+        // An answer may have any number, which takes no time.
+        #expect(try MCPFields.listing(try Self.list(schema(60_000), schema(1))).left == ["t0"])
+    }
+
+    /// The arguments are not parsed if no tool wants one of them.
+    @Test func areThoseOfAnyArguments() throws {
+        let message = try call(#"{"text":"half \ud83d"}"#)
+        #expect(try MCPFields().fields(for: message, version: "2026-07-28").count == 3)
     }
 }

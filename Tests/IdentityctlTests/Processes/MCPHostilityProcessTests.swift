@@ -52,6 +52,7 @@ struct MCPHostilityProcessTests {
                     headers: ["Content-Type": "text/event-stream"],
                     body: .bytes(event)
                 )
+            case "number": return MCPServer.json(id, "[01x, NaN]")
             case "forged":
                 return LoopbackResponse(
                     status: 200,
@@ -69,8 +70,8 @@ struct MCPHostilityProcessTests {
         }
         let bridge = try server.bridge(try await server.person())
         let expected = [
-            "large": "more than 8 MiB", "endless": "more than 8 MiB", "broken": "not UTF-8", "brokenEvent": "not UTF-8",
-            "forged": "More than one message", "initialize": "named a session",
+            "large": "at most 16 MiB", "endless": "at most 16 MiB", "broken": "not UTF-8", "brokenEvent": "not UTF-8",
+            "forged": "More than one message", "number": "no JSON object", "initialize": "named a session",
         ]
         for (method, words) in expected {
             try bridge.type(#"{"id":"\#(method)","method":"\#(method)"}"#)
@@ -110,7 +111,7 @@ struct MCPHostilityProcessTests {
         let lines: [(line: String, answer: (id: JSONValue, words: String)?)] = [
             ("{\"id\":1,", (.integer(1), "no JSON object")), ("\u{0}", (.null, "no JSON object")), ("", nil),
             ("[]", (.null, "empty")),
-            (#"{"id":2,"method":""# + String(repeating: "a", count: 9 << 20) + "\"}", (.integer(2), "more than 8 MiB")),
+            (#"{"id":2,"method":""# + String(repeating: "a", count: 17 << 20) + "\"}", (.integer(2), "at most 16 MiB")),
             (#"[{"id":3,"method":"a"},{"method":"b"},{"id":4,"method":"c"}]"#, nil),
             (
                 #"{"id":5,"method":"a\u0000\r\nX: y","params":{"_meta":{"io.modelcontextprotocol/protocolVersion":"1\r\n2"}}}"#,
