@@ -13,6 +13,7 @@ final class CurlStream: Sendable {
         var bodyWaiter: CheckedContinuation<[UInt8]?, any Error>?
         var outgoing: [UInt8]?
         var giver: CheckedContinuation<Void, any Error>?
+        var reader: CheckedContinuation<Void, any Error>?
         var end: Result<Void, any Error>?
     }
 
@@ -57,14 +58,6 @@ extension CurlStream {
     ///
     /// - Throws: `CancellationError` if the exchange has ended.
     func give(_ piece: [UInt8]) async throws {
-        try await waitForRoom()
-        state.withLock { $0.outgoing = piece }
-    }
-
-    /// Waits until the previous piece was taken. One call at a time.
-    ///
-    /// - Throws: `CancellationError` if the exchange has ended.
-    func waitForRoom() async throws {
         try await withCheckedThrowingContinuation { (continuation: CheckedContinuation<Void, any Error>) in
             let outcome: Result<Void, any Error>? = state.withLock { state in
                 if state.end != nil { return .failure(CancellationError()) }
@@ -75,6 +68,21 @@ extension CurlStream {
                 return .success(())
             }
             if let outcome { continuation.resume(with: outcome) }
+        }
+        state.withLock { $0.outgoing = piece }
+    }
+
+    /// Waits until libcurl has read all pieces, and wants more. One call, after the last piece.
+    ///
+    /// - Parameter wake: Wakes the thread, which looks for this wait.
+    /// - Throws: `CancellationError` if the exchange has ended.
+    func waitUntilRead(_ wake: () -> Void) async throws {
+        try await withCheckedThrowingContinuation { (continuation: CheckedContinuation<Void, any Error>) in
+            let hasEnded = state.withLock { state in
+                if state.end == nil { state.reader = continuation }
+                return state.end != nil
+            }
+            if hasEnded { continuation.resume(throwing: CancellationError()) } else { wake() }
         }
     }
 
@@ -90,6 +98,7 @@ extension CurlStream {
             state.headWaiter = nil
             state.bodyWaiter = nil
             state.giver = nil
+            state.reader = nil
             state.outgoing = nil
             return waiters
         }
@@ -102,6 +111,7 @@ extension CurlStream {
             waiters.bodyWaiter?.resume(throwing: error)
         }
         waiters.giver?.resume(throwing: CancellationError())
+        waiters.reader?.resume(throwing: CancellationError())
         return true
     }
 }
@@ -135,16 +145,16 @@ extension CurlStream {
         waiter?.resume(returning: bytes)
     }
 
-    /// The next piece of the request's body, if there is one.
+    /// The next piece of the request's body, if there is one. libcurl has read the one before.
     func takeOutgoing() -> [UInt8]? {
-        let (piece, giver) = state.withLock { state in
-            defer {
-                state.outgoing = nil
-                state.giver = nil
-            }
-            return (state.outgoing, state.giver)
+        let (piece, waiter) = state.withLock { state in
+            let piece = state.outgoing
+            let waiter = piece == nil ? state.reader : state.giver
+            if piece == nil { state.reader = nil } else { state.giver = nil }
+            state.outgoing = nil
+            return (piece, waiter)
         }
-        giver?.resume()
+        waiter?.resume()
         return piece
     }
 }

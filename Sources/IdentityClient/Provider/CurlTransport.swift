@@ -216,8 +216,8 @@ extension CurlTransport {
                 try await stream.give(piece)
                 driver.wakeThread()
             }
-            // The source is asked once more, so that it learns when its last piece was taken.
-            try await stream.waitForRoom()
+            // The source is asked once more, so that it learns when its last piece was sent.
+            try await stream.waitUntilRead(driver.wakeThread)
             _ = try? await body.next()  // all bytes were given
         } catch {
             if stream.end(.failure(error)) { driver.abandon(ticket) }
