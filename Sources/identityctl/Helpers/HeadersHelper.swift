@@ -12,12 +12,22 @@ extension Helper {
         answer: .call(answerHeaders)
     )
 
+    /// The variable in which Claude Code names the server that the header is for.
+    private static let askedServer = "CLAUDE_CODE_MCP_SERVER_URL"
+
     /// Prints the header with the token of the profile that serves the address, or else of the sign-in for it.
     ///
     /// - SeeAlso: [Claude Code](https://code.claude.com/docs/en/mcp), `headersHelper`
     @Sendable private static func answerHeaders(_ call: HelperCall, _ session: Session) async throws {
         guard let address = ServedAddress(asked: call.operation) else {
             throw UsageError("Which address? \(ServedAddress.form)")
+        }
+        // A file of a project may name the command of one server and the address of another.
+        if let asked = session.environment.above(nil)[askedServer], !address.serves(ServedAddress(asked: asked)) {
+            throw UsageError(
+                "The token is for \(call.operation.printable), and \(askedServer) names \(asked.printable). Give the helper the "
+                    + "server's own address."
+            )
         }
         let source = try call.source(for: address, in: session) ?? call.source(ofResource: call.operation, in: session)
         guard let token = try await source?.token(in: session) else {

@@ -100,6 +100,11 @@ struct IntegrateCommand: ToolCommand {
                 ?? named.flatMap({ try directory?.profile(named: $0).given("resource") })
         else { return nil }
         let server = try MCPServerEntry(address: address, name: name, profile: named)
+        if !undo, server.isOfOlderTransport {
+            session.console.line(
+                "Note: /sse is often an address of the older transport, which identityctl does not speak. /mcp is often beside it."
+            )
+        }
         return IntegrationSubject(profile: named, addresses: [], server: server)
     }
 

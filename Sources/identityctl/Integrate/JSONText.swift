@@ -17,7 +17,6 @@ struct JSONText: Hashable, Sendable {
 
     /// The file's bytes; none if there is nothing in it.
     private(set) var bytes: [UInt8]
-    private(set) var object: JSONObject
     /// The same bytes, with blanks in place of comments and of commas at the end of a list.
     private var plain: [UInt8]
 
@@ -26,16 +25,21 @@ struct JSONText: Hashable, Sendable {
         bytes = file.bytes ?? []
         if bytes.allSatisfy(Self.isBlank) { bytes = Self.empty }
         plain = Self.withoutComments(bytes)
-        do {
-            object = try JSONObject(parsing: plain, maximumDepth: 100)
-        } catch {
-            throw UsageError("\(file.path.printable) is not valid JSON. Nothing was changed.")
-        }
+        // A file may be large, and have half a surrogate pair where a program cut a text: it is looked through, and not parsed.
+        let names = opening(at: []).map { members(after: $0).map(\.name) } ?? []
+        guard JSONScan.isObject(plain), String(validating: plain, as: UTF8.self) != nil, Set(names).count == names.count
+        else { throw UsageError("\(file.path.printable) is not valid JSON. Nothing was changed.") }
     }
 
-    /// Returns the object at the end of a path of members; `nil` if a member is missing, or no object.
+    /// Whether the object at the end of a path has a member.
+    func has(_ name: String, at path: [String] = []) -> Bool {
+        opening(at: path[...]).map { members(after: $0).contains { $0.name == name } } ?? false
+    }
+
+    /// Returns the object at the end of a path of members; `nil` if a member is missing, or no object that can be read.
     func object(at path: [String]) -> JSONObject? {
-        path.reduce(object) { $0?.object($1) }
+        guard let open = opening(at: path[...]) else { return nil }
+        return try? JSONObject(parsing: Array(plain[open..<end(of: open)]), maximumDepth: 100)
     }
 
     /// Adds a member as the first one of the object at the end of a path, which is made if need be. No member on the path may be
@@ -95,7 +99,6 @@ struct JSONText: Hashable, Sendable {
 
     private mutating func update() {
         plain = Self.withoutComments(bytes)
-        object = (try? JSONObject(parsing: plain, maximumDepth: 100)) ?? JSONObject()
     }
 
     // MARK: - Places, in text that was parsed before

@@ -9,6 +9,9 @@ struct MCPServerEntry: Hashable, Sendable {
     let address: String
     var profile: ProfileName?
 
+    /// Whether the address looks like one of the older transport (HTTP with SSE, 2024-11-05).
+    var isOfOlderTransport: Bool { address.hasSuffix("/sse") || address.hasSuffix("/sse/") }
+
     /// The words after `identityctl`.
     var arguments: [String] { ["mcp"] + (profile.map { ["--profile", $0.text] } ?? []) + [address] }
 
@@ -16,9 +19,9 @@ struct MCPServerEntry: Hashable, Sendable {
     /// - Throws: `UsageError` for an address that a token must not be sent to, or a name that some program does not accept.
     init(address given: Given, name: String?, profile: ProfileName?) throws {
         guard let served = ServedAddress(asked: given.text) else { throw given.error(ServedAddress.form) }
-        guard given.text.utf8.areVisible, !given.text.utf8.contains(where: "{}".utf8.contains) else {
-            // Programs replace ${NAME} and the like.
-            throw given.error("blanks, braces and control characters are not possible.")
+        guard given.text.utf8.areVisible else { throw given.error("blanks and control characters are not possible.") }
+        guard !given.text.utf8.contains(where: "{}$".utf8.contains) else {
+            throw given.error("braces and '$' are not possible: programs put variables and files in their place.")
         }
         let host = served.text.split(separator: "/").dropFirst().first ?? ""
         let usual = String(decoding: host.utf8.map { $0.isAlphanumeric ? $0 : UInt8(ascii: "-") }, as: UTF8.self)
@@ -96,6 +99,9 @@ struct MCPHostIntegration: Integration {
         case list
     }
 
+    /// The maximum length of a program's file in bytes: Claude Code has its history in it.
+    private static let maximumSize = 256 << 20
+
     let home: Home
     let path: String
     /// The member that has the entries.
@@ -109,12 +115,12 @@ struct MCPHostIntegration: Integration {
     func adding(_ subject: IntegrationSubject) async throws -> IntegrationPlan {
         guard let server = subject.server else { return IntegrationPlan(changes: []) }
         let entry = entry(server)
-        let file = try ConfigFile(path)
+        let file = try ConfigFile(path, atMost: Self.maximumSize)
         var text: JSONText
         do {
             text = try JSONText(file)
-            guard text.object[member] == nil || text.object.object(member) != nil else {
-                throw UsageError("\(path.printable): '\(member)' is no object. Nothing was changed.")
+            guard !text.has(member) || text.object(at: [member]) != nil else {
+                throw UsageError("\(path.printable): '\(member)' is no object that can be read. Nothing was changed.")
             }
         } catch let error as UsageError {
             let line = "\(JSONValue.string(server.name).jsonText): \(JSONValue.object(entry).jsonText)"
@@ -139,7 +145,7 @@ struct MCPHostIntegration: Integration {
     }
 
     func removing(_ subject: IntegrationSubject?) async throws -> IntegrationPlan {
-        let file = try ConfigFile(path)
+        let file = try ConfigFile(path, atMost: Self.maximumSize)
         let unwanted = try entries(file).filter { entry in subject.map { $0.server == entry } ?? true }
         guard !unwanted.isEmpty else { return IntegrationPlan(changes: []) }
         var text = try JSONText(file)
@@ -158,11 +164,13 @@ struct MCPHostIntegration: Integration {
         return [member, "servers"]
     }
 
-    func uses() async throws -> [IntegrationUse] { try entries(try ConfigFile(path)).map(\.use) }
+    func uses() async throws -> [IntegrationUse] {
+        try entries(try ConfigFile(path, atMost: Self.maximumSize)).map(\.use)
+    }
 
     /// Returns the entries that start this program. A file that does not name it is not parsed.
     private func entries(_ file: ConfigFile) throws -> [MCPServerEntry] {
-        guard file.bytes?.firstRange(of: "identityctl".utf8) != nil else { return [] }
+        guard file.bytes?.contains("identityctl") == true else { return [] }
         let text = try JSONText(file)
         return text.object(at: place(in: text))?.members.compactMap { named($0.name, $0.value) } ?? []
     }

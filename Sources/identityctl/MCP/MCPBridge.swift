@@ -210,7 +210,9 @@ final class MCPBridge: Sendable {
         let (response, body) = try await send(message, in: fields, returnsRefusal: session != nil)
         guard response.status.kind == .successful else {
             let refusal = await refusal(response, body)
-            guard let session, refusal.mayBeOfSession else { throw refusal }
+            guard let session, refusal.mayBeOfSession else {
+                throw isFirst || message.method == "server/discover" ? refusal.ofFirstMessage : refusal
+            }
             try await renewals.run(session) { [self] in try await renew(session) }
             return try await exchange(message, version, isRepeated: true)
         }

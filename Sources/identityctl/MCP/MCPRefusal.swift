@@ -20,6 +20,8 @@ struct MCPRefusal: Error, Hashable {
     private(set) var words: String?
     /// The wait that the server asks for, in seconds.
     private(set) var wait: Int64?
+    /// What a person may try.
+    private var hint = ""
 
     /// Reads the beginning of the body. One that is not read to its end says nothing.
     init(_ response: HTTPResponse, _ body: ResponseBody, now: Int64) async {
@@ -66,6 +68,20 @@ struct MCPRefusal: Error, Hashable {
         }
     }
 
+    /// Returns the refusal of a first message, with the usual reason for it.
+    ///
+    /// - SeeAlso: [Backwards compatibility](https://modelcontextprotocol.io/specification/2025-11-25/basic/transports#backwards-compatibility)
+    var ofFirstMessage: MCPRefusal {
+        guard [404, 405].contains(status) else { return self }
+        var refusal = self
+        refusal.error = nil
+        refusal.hint = """
+             A server of the older transport (HTTP with SSE, 2024-11-05) answers so, and identityctl does not speak it. The \
+            address of the newer one often ends in /mcp.
+            """
+        return refusal
+    }
+
     /// What a program may want to know of it.
     var numbers: JSONObject {
         var numbers = JSONObject([("status", .integer(status))])
@@ -79,5 +95,6 @@ extension MCPRefusal: CustomStringConvertible {
         let said = words.map { ": \($0)" } ?? ""
         let end = said.last.map(".!?".contains) == true ? "" : "."
         return "The server answered with status \(status)\(said)\(end)" + (wait.map { " Try again in \($0) s." } ?? "")
+            + hint
     }
 }

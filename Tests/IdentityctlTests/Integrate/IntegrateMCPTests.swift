@@ -115,6 +115,31 @@ import Testing
         #expect(person.text(example.file) == example.before)
     }
 
+    /// Claude Code keeps its history in its file.
+    @Test(.timeLimit(.minutes(1))) func takesALargeFile() async throws {
+        let person = try await Person()
+        let before = #"{"history": ["\#(String(repeating: "x", count: 9 << 20))"], "mcpServers": {}}"#
+        try person.write(before, to: ".claude.json")
+        #expect(try await person.integrate("claude-code", "--resource", Self.address).status == 0)
+        #expect(try await person.integrate("claude-code", "--undo").status == 0)
+        #expect(person.text(".claude.json") == before)
+    }
+
+    /// Programs put variables and files in the place of `${X}`, `$X`, `{env:X}` and `{file:X}`.
+    @Test(.timeLimit(.minutes(1)), arguments: ["${HOME}", "$HOME", "{env:HOME}", "{file:~/.ssh/id}"])
+    func writesNoAddressThatAProgramFills(part: String) async throws {
+        let person = try await Person()
+        let set = try await person.integrate("gemini", "--resource", "\(Self.address)/\(part)")
+        #expect(set.status == 64 && set.errors.contains("braces and '$' are not possible"), "\(set)")
+        #expect(person.text(".gemini/settings.json") == nil)
+    }
+
+    @Test(.timeLimit(.minutes(1))) func saysThatAnAddressMayBeOfTheOlderTransport() async throws {
+        let person = try await Person()
+        let set = try await person.integrate("codex", "--resource", "https://mcp.example.test/sse")
+        #expect(set.status == 0 && set.errors.contains("/sse is often an address of the older transport"), "\(set)")
+    }
+
     @Test(.timeLimit(.minutes(1)), arguments: ["claude-code", "codex", "opencode"])
     func leavesNoFileWhereThereWasNone(tool: String) async throws {
         let person = try await Person()

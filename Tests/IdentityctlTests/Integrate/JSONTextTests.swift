@@ -40,6 +40,16 @@ import Testing
         #expect(String(decoding: text.bytes, as: UTF8.self) == before)
     }
 
+    /// A program may have cut a text in the middle of a character.
+    @Test func keepsWhatTheParserRefuses() throws {
+        let before = #"{"history": ["half \ud83d", {"a": 1, "a": 2}], "mcpServers": {"other": {}}}"#
+        var text = try text(before)
+        text.add("new", entry, at: ["mcpServers"])
+        #expect(text.object(at: ["mcpServers", "new"]) == entry && text.has("history") && !text.has("new"))
+        text.remove("new", at: ["mcpServers"])
+        #expect(String(decoding: text.bytes, as: UTF8.self) == before)
+    }
+
     @Test func leavesNothingOfAFileOfItsOwn() throws {
         var text = try text("\n")
         text.add("new", entry, at: ["a", "b"])
@@ -74,5 +84,11 @@ import Testing
     ])
     func refusesWhatIsNoObject(bytes: String) throws {
         #expect(throws: UsageError.self) { try text(bytes) }
+    }
+
+    @Test func refusesWhatIsNoUTF8() throws {
+        let path = "\(setup.directory.path)/settings.json"
+        try ConfigFile(path).replace(with: Array("{\"a\": \"".utf8) + [0xFF] + Array("\"}".utf8))
+        #expect(throws: UsageError.self) { try JSONText(try ConfigFile(path)) }
     }
 }

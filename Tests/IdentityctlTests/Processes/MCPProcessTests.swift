@@ -195,6 +195,15 @@ struct MCPProcessTests {
             case "other": return MCPServer.json(.integer(99), "{}")
             case "nameless": return LoopbackResponse(status: 200, text: Self.nameless, type: "application/json")
             case "namelessEvent": return MCPServer.events("data: \(Self.nameless)\n\n")
+            case "server/discover": return LoopbackResponse(status: 405, text: "no")
+            case "marked":
+                return LoopbackResponse(status: 200, text: "\u{FEFF}" + Self.nameless, type: "application/json")
+            case "compressed":
+                return LoopbackResponse(
+                    status: 200,
+                    headers: ["Content-Type": "text/event-stream", "Content-Encoding": "gzip"],
+                    body: .bytes([0x1F, 0x8B, 8])
+                )
             case "plan":
                 return LoopbackResponse(
                     status: 403,
@@ -210,6 +219,7 @@ struct MCPProcessTests {
         let expected = [
             ("own", "Unsupported"), ("plain", "status 500"), ("nothing", "gave no answer"),
             ("other", "another request"), ("nameless", "Unsupported"), ("namelessEvent", "Unsupported"),
+            ("server/discover", "older transport"), ("marked", "Unsupported"), ("compressed", "compresses its stream"),
             ("plan", "status 403: No plan."), ("late", "status 429. Try again in 30 s."),
             ("refused", "identityctl login --profile work"),
         ]

@@ -238,6 +238,23 @@ struct HeadersHelperProcessTests {
         #expect(try await person.run(["helper", "headers", "ftp://x"]).status == 64)
     }
 
+    /// A file of a project may name the command of one server and the address of another.
+    @Test func printsNothingForAnotherServerThanTheProgramNames() async throws {
+        var person = try await Person(serves: "https://mcp.test/notes")
+        _ = try await person.login()
+        for (asked, isAnswered) in [
+            ("https://mcp.test/notes", true), ("https://mcp.test/notes/a?b=c", true), ("https://mcp.test/", false),
+            ("https://evil.test/notes", false), ("https://mcp.test/notes2", false), ("x", false), ("", true),
+        ] {
+            person.variables["CLAUDE_CODE_MCP_SERVER_URL"] = asked
+            let outcome = try await person.run(["helper", "headers", "https://mcp.test/notes"])
+            #expect(
+                outcome.status == (isAnswered ? 0 : 64) && outcome.output.isEmpty != isAnswered,
+                "\(asked): \(outcome)"
+            )
+        }
+    }
+
     @Test func takesTheSignInForTheAddress() async throws {
         let setup = try ToolSetup()
         setup.provider.settings.resource = TestIdentityProvider.Resource(scopes: ["read"])
