@@ -21,23 +21,26 @@ struct PageWidgets {
     private let problem: Widget
     private let spinner: Widget
     private let stack: Widget
+    private let texts: WebViewPresenter.Texts
 
-    init?(title: String, parent: OpaquePointer?) {
+    init?(title: String, texts: WebViewPresenter.Texts, parent: OpaquePointer?) {
         guard let (session, view) = PrivateWebView.make(), let window = gtk_window_new(),
-            let header = gtk_header_bar_new(), let back = gtk_button_new_from_icon_name("go-previous-symbolic"),
+            let header = gtk_header_bar_new(), let back = gtk_button_new(),
             let lock = gtk_image_new(), let origin = gtk_label_new(nil), let progress = gtk_progress_bar_new(),
             let notice = gtk_label_new(nil), let problem = gtk_label_new(nil), let spinner = gtk_spinner_new(),
-            let retry = gtk_button_new_with_label("Try Again"), let stack = gtk_stack_new(),
+            let retry = gtk_button_new_with_label(texts.tryAgain), let stack = gtk_stack_new(),
             let heading = gtk_label_new(title), let content = gtk_box_new(GTK_ORIENTATION_VERTICAL, 0)
         else { return nil }
         g_object_ref_sink(view)
         (self.session, self.view, self.window) = (session, view, window.cast())
         (self.back, self.retry, self.lock, self.origin) = (back, retry, lock, origin)
         (self.progress, self.notice, self.problem) = (progress, notice, problem)
-        (self.spinner, self.stack) = (spinner, stack)
+        (self.spinner, self.stack, self.texts) = (spinner, stack, texts)
 
-        gtk_widget_set_tooltip_text(back, "Back")
-        identity_set_accessible_label(back, "Back")
+        gtk_button_set_child(back.cast(), identity_icon_new("go-previous-symbolic"))
+        gtk_widget_set_tooltip_text(back, texts.back)
+        identity_set_accessible_label(back, texts.back)
+        identity_set_accessible_label(progress, texts.loading)
         gtk_widget_set_sensitive(back, 0)
         gtk_header_bar_pack_start(OpaquePointer(header), back)
         gtk_header_bar_set_title_widget(OpaquePointer(header), Self.titleWidget(heading, lock, origin))
@@ -45,12 +48,12 @@ struct PageWidgets {
 
         gtk_label_set_wrap(OpaquePointer(notice), 1)
         gtk_widget_set_visible(notice, 0)
-        gtk_stack_add_named(OpaquePointer(stack), view.cast(), "page")
-        gtk_stack_add_named(OpaquePointer(stack), Self.page(spinner, gtk_label_new("Finishing…")), "finishing")
+        Self.add(view.cast(), "page", to: stack)
+        Self.add(Self.page(spinner, gtk_label_new(texts.finishing)), "finishing", to: stack)
         gtk_label_set_wrap(OpaquePointer(problem), 1)
         gtk_label_set_justify(OpaquePointer(problem), GTK_JUSTIFY_CENTER)
         gtk_widget_set_halign(retry, GTK_ALIGN_CENTER)
-        gtk_stack_add_named(OpaquePointer(stack), Self.page(problem, retry), "problem")
+        Self.add(Self.page(problem, retry), "problem", to: stack)
         gtk_widget_set_vexpand(stack, 1)
         for child in [progress, notice, stack] { gtk_box_append(content.cast(), child) }
         gtk_window_set_child(self.window, content)
@@ -62,6 +65,12 @@ struct PageWidgets {
         gtk_window_set_transient_for(self.window, UnsafeMutablePointer(parent))
         gtk_window_set_modal(self.window, 1)
         gtk_window_set_destroy_with_parent(self.window, 1)
+    }
+
+    private static func add(_ page: Widget?, _ name: String, to stack: Widget) {
+        gtk_stack_add_named(OpaquePointer(stack), page, name)
+        // A screen reader would call the page by its class; its content has a name.
+        gtk_stack_get_page(OpaquePointer(stack), page).map { identity_hush($0) }
     }
 
     /// Adds the keys that close a dialog, for use if the page does not handle them.
@@ -111,7 +120,7 @@ extension PageWidgets {
             OpaquePointer(lock),
             isSecure ? "channel-secure-symbolic" : "channel-insecure-symbolic"
         )
-        let hint = isSecure ? "The connection is encrypted" : "This page comes from this computer"
+        let hint = isSecure ? texts.encrypted : texts.local
         gtk_widget_set_tooltip_text(lock, hint)
         identity_set_accessible_label(lock, hint)
         gtk_widget_set_visible(lock, origin == nil ? 0 : 1)
@@ -128,6 +137,7 @@ extension PageWidgets {
         let isLoading = webkit_web_view_is_loading(view)
         gtk_progress_bar_set_fraction(OpaquePointer(progress), webkit_web_view_get_estimated_load_progress(view))
         gtk_widget_set_opacity(progress, isLoading == 0 ? 0 : 1)
+        identity_set_accessible_hidden(progress, isLoading == 0 ? 1 : 0)
         gtk_widget_set_sensitive(back, webkit_web_view_can_go_back(view))
     }
 
@@ -139,6 +149,12 @@ extension PageWidgets {
             case .problem: "problem"
             }
         gtk_stack_set_visible_child_name(OpaquePointer(stack), name)
+        // GTK 4.8 shows a screen reader the hidden pages of a stack, too.
+        var page = gtk_widget_get_first_child(stack)
+        while let child = page {
+            identity_set_accessible_hidden(child, child == gtk_stack_get_visible_child(OpaquePointer(stack)) ? 0 : 1)
+            page = gtk_widget_get_next_sibling(child)
+        }
         gtk_spinner_set_spinning(OpaquePointer(spinner), state == .finishing ? 1 : 0)
         guard case .problem(let text) = state else { return }
         gtk_label_set_text(OpaquePointer(problem), text)

@@ -62,7 +62,7 @@ extension PageWindow {
                     let response = OpaquePointer(decision)
                     guard webkit_response_policy_decision_is_mime_type_supported(response) == 0 else { return 0 }
                     webkit_policy_decision_ignore(decision)
-                    window.notice("Files are not downloaded here.")
+                    window.notice(window.texts.noDownloads)
                     return 1
                 }
                 let action = webkit_navigation_policy_decision_get_navigation_action(OpaquePointer(decision))
@@ -92,8 +92,9 @@ extension PageWindow {
             error,
             data in
             guard identity_is_interruption(error) == 0 else { return 1 }
-            let host = PageOrigin(string(address))?.description ?? "The page"
-            of(data)?.failed("\(host) could not be loaded: \(string(error.pointee.message)).")
+            guard let window = of(data) else { return 1 }
+            let (origin, reason) = (PageOrigin(string(address)), string(error.pointee.message))
+            window.failed(window.texts.filled(window.texts.notLoaded, origin, reason: reason))
             return 1
         }
 
@@ -104,15 +105,17 @@ extension PageWindow {
             _,
             _,
             data in
-            let host = PageOrigin(string(address))?.description ?? "this page"
-            of(data)?.failed("The certificate of \(host) is not trusted, so nothing was sent there.")
+            guard let window = of(data) else { return 1 }
+            window.failed(window.texts.filled(window.texts.untrusted, PageOrigin(string(address))))
             return 1
         }
 
     private static let processEnded: @convention(c) (View, WebKitWebProcessTerminationReason, gpointer?) -> Void = {
         _,
         _,
-        data in of(data)?.failed("The page stopped working.")
+        data in
+        guard let window = of(data) else { return }
+        window.failed(window.texts.stopped)
     }
 
     private static let titleChanged: @convention(c) (View, gpointer?, gpointer?) -> Void = { view, _, data in
@@ -149,7 +152,8 @@ extension PageWindow {
         download,
         data in
         webkit_download_cancel(download)
-        of(data)?.notice("Files are not downloaded here.")
+        guard let window = of(data) else { return }
+        window.notice(window.texts.noDownloads)
     }
 }
 

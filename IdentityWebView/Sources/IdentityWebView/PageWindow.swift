@@ -22,6 +22,7 @@ final class PageWindow: @unchecked Sendable {
     }
 
     let page: Page
+    let texts: WebViewPresenter.Texts
     private let title: String
     private let report: @Sendable (Event) -> Void
     /// The widgets while the window is shown.
@@ -44,15 +45,21 @@ final class PageWindow: @unchecked Sendable {
         case problem(String)
     }
 
-    init(title: String, page: Page, report: @escaping @Sendable (Event) -> Void) {
+    init(
+        title: String,
+        texts: WebViewPresenter.Texts,
+        page: Page,
+        report: @escaping @Sendable (Event) -> Void
+    ) {
         self.title = title
+        self.texts = texts
         self.page = page
         self.report = report
     }
 
     /// Opens the window over `parent`, a `GtkWindow`, and begins to load.
     func show(over parent: OpaquePointer?) {
-        guard let widgets = PageWidgets(title: title, parent: parent) else { return report(.gone) }
+        guard let widgets = PageWidgets(title: title, texts: texts, parent: parent) else { return report(.gone) }
         self.widgets = widgets
         connect(widgets)
         gtk_window_present(widgets.window)
@@ -96,9 +103,9 @@ final class PageWindow: @unchecked Sendable {
         case .loadHere: if let widgets { webkit_web_view_load_uri(widgets.view, navigation.address) }
         case .redirect(let url): finish(with: url)
         case .unreadableAnswer:
-            show(.problem("The provider answered with a form, which this window cannot read."))
+            show(.problem(texts.unreadable))
         case .refuse:
-            notice("Not opened: \(PageOrigin(navigation.address)?.description ?? "an address of another kind")")
+            notice(texts.filled(texts.notOpened, PageOrigin(navigation.address)))
         }
     }
 

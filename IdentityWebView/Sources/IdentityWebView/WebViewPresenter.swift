@@ -34,6 +34,7 @@ import Synchronization
 /// - SeeAlso: [RFC 8252 §8.12](https://www.rfc-editor.org/rfc/rfc8252#section-8.12)
 public final class WebViewPresenter: BrowserLauncher, RedirectReceiver {
     private let title: String
+    private let texts: Texts
     private let parent: @Sendable () -> OpaquePointer?
     private let timeout: Duration
     private let sandboxProblem: @Sendable (Duration) async throws -> String?
@@ -45,14 +46,20 @@ public final class WebViewPresenter: BrowserLauncher, RedirectReceiver {
     ///
     /// - Parameters:
     ///   - title: The window's title.
+    ///   - texts: The window's own texts, in the person's language. The default is English.
     ///   - parent: Returns the `GtkWindow` to which the sign-in belongs, as an opaque pointer, or `nil` for none. It is
     ///     called on the GTK main context each time. The default is the active window of the running `GtkApplication`.
-    public convenience init(title: String = "Sign in", parent: (@Sendable () -> OpaquePointer?)? = nil) {
-        self.init(title: title, parent: parent, timeout: .seconds(10)) { _ in }
+    public convenience init(
+        title: String = "Sign in",
+        texts: Texts = Texts(),
+        parent: (@Sendable () -> OpaquePointer?)? = nil
+    ) {
+        self.init(title: title, texts: texts, parent: parent, timeout: .seconds(10)) { _ in }
     }
 
     init(
         title: String = "Sign in",
+        texts: Texts = Texts(),
         parent: (@Sendable () -> OpaquePointer?)? = nil,
         timeout: Duration = .seconds(10),
         sandboxProblem: @escaping @Sendable (Duration) async throws -> String? = { timeout in
@@ -61,6 +68,7 @@ public final class WebViewPresenter: BrowserLauncher, RedirectReceiver {
         shown: @escaping @Sendable (PageWindow) -> Void
     ) {
         self.title = title
+        self.texts = texts
         self.parent = parent ?? { Self.activeWindow() }
         self.timeout = timeout
         self.sandboxProblem = sandboxProblem
@@ -123,10 +131,10 @@ public final class WebViewPresenter: BrowserLauncher, RedirectReceiver {
         }
         do {
             if let problem = try await sandboxProblem(timeout) { throw Self.noSandbox(problem) }
-            try await MainContext.value(within: timeout) { [title, parent, shown] in
+            try await MainContext.value(within: timeout) { [title, texts, parent, shown] in
                 guard gtk_is_initialized() != 0, gdk_display_get_default() != nil else { throw Self.noDisplay }
                 let page = PageWindow.Page(address: address, redirect: redirect, redirectURI: signIn.redirectURI)
-                let window = PageWindow(title: title, page: page) { [weak signIn] event in
+                let window = PageWindow(title: title, texts: texts, page: page) { [weak signIn] event in
                     switch event {
                     case .redirect(let url): signIn?.take(url)
                     case .gone: signIn?.windowIsGone()

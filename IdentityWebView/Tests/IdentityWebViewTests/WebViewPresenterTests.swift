@@ -24,6 +24,15 @@ import Testing
         }
     }
 
+    @Test func fillsInTheOriginAndTheReason() {
+        var texts = WebViewPresenter.Texts()
+        texts.notLoaded = "{address} wurde nicht geladen: {reason}"
+        texts.otherAddress = "eine andere Adresse"
+        let origin = PageOrigin("https://id.example.com/authorize?x={reason}")
+        #expect(texts.filled(texts.notLoaded, origin, reason: "weg") == "https://id.example.com wurde nicht geladen: weg")
+        #expect(texts.filled(texts.notLoaded, nil, reason: "weg") == "eine andere Adresse wurde nicht geladen: weg")
+    }
+
     /// Without the check, WebKit would end the program.
     @Test func showsNothingWhereTheSandboxCannotBeStarted() async throws {
         let problem = "bwrap: setting up uid map: Permission denied"
