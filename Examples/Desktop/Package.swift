@@ -68,12 +68,6 @@ let package = Package(
             ]
         ),
 
-        // The smallest program with a window: one file, to copy.
-        .executableTarget(
-            name: "Minimal",
-            dependencies: ["CAdwaita", identityClient, identityKeyring]
-        ),
-
         // Signs in, calls Microsoft Graph, signs out.
         .executableTarget(
             name: "QuickStart",
