@@ -13,15 +13,20 @@ import http.server
 import json
 import os
 import pathlib
+import re
 import shutil
 import subprocess
 import sys
 import tempfile
+import threading
 import time
+import tty
 import urllib.parse
 import urllib.request
 
 TIMEOUT = 60.0
+# What GTK and the libraries below it say when a program uses them wrongly.
+WARNING = re.compile(r"\((?:\S*/)?(?:Minimal|QuickStart|GraphSearch|TodoList|io\.github\S*):\d+\): \S+-(WARNING|CRITICAL)")
 HERE = pathlib.Path(__file__).resolve().parent
 SUPPORT = HERE.parents[2] / "Tests" / "Support"
 DESKTOP_PERSON = {"BROWSER": str(HERE / "desktop-person")}
@@ -67,9 +72,13 @@ def session(display=None):
             "PATH": f"{home}/.local/bin:{os.environ['PATH']}", "LANG": "C.UTF-8", "HOME": home, "DISPLAY": ":" + number, "DESK_SESSION": home,
             "XDG_RUNTIME_DIR": os.path.join(home, "run"), "GDK_BACKEND": "x11", "GSETTINGS_BACKEND": "memory",
             "GTK_A11Y": "atspi", "GSK_RENDERER": "cairo", "LIBGL_ALWAYS_SOFTWARE": "1", "NO_AT_BRIDGE": "0",
+            "SPEECHD_ADDRESS": "unix_socket:/nowhere",  # the screen reader has no voice, and writes down what it says
             **{name: os.environ[name] for name in ("CHROMIUM", "DESK_KEEP") if name in os.environ},
         }
         os.mkdir(environment["XDG_RUNTIME_DIR"], 0o700)
+        settings = pathlib.Path(home, ".config", "gtk-4.0", "settings.ini")
+        settings.parent.mkdir(parents=True)
+        settings.write_text("[Settings]\ngtk-decoration-layout=icon:close\n")  # as on GNOME's desktop
         # AT-SPI's library can bring the drive down: where it was then, is told.
         command = ["dbus-run-session", "--", "/usr/bin/python3", "-B", "-X", "faulthandler", *sys.argv]
         status = subprocess.run(command, env=environment).returncode
@@ -98,7 +107,14 @@ class Desk:
         self.seat()
         return self
 
-    def __exit__(self, *_):
+    def __exit__(self, kind, *_):
+        self.end()
+        if kind is None:
+            warnings = [line for log in self.home.glob("*.log") for line in log.read_text(errors="replace").splitlines()
+                        if WARNING.search(line)]
+            expect(not warnings, f"no warnings of GTK, but: {warnings}")
+
+    def end(self):
         for process in reversed(self.processes):
             if process.poll() is None:
                 process.terminate()
@@ -120,6 +136,12 @@ class Desk:
         keyring.stdin.write(b"throw-away")
         keyring.stdin.close()
         subprocess.run(["gdbus", "wait", "--session", "--timeout", "20", "org.freedesktop.secrets"], check=True)
+
+    def without_collection(self):
+        """Takes the default collection from the keyring, as it is before anybody has made one."""
+        bus = ["--session", "--dest", "org.freedesktop.secrets", "--object-path", "/org/freedesktop/secrets"]
+        subprocess.run(["gdbus", "call", *bus, "--method", "org.freedesktop.Secret.Service.SetAlias", "default", "/"],
+                       stdout=subprocess.DEVNULL, check=True)
 
     def start_stand_in(self, *arguments):
         process = self.spawn("stand-in", [self.binaries / "stand-in", *arguments], stdout=subprocess.PIPE)
@@ -226,6 +248,50 @@ class Desk:
         return Program(self, process, name)
 
 
+class Orca:
+    """The screen reader: what it says, as its log has it."""
+
+    SPEECH = re.compile(r"SPEECH OUTPUT: '(.*?)'(?: *\{.*)?$")
+
+    def __init__(self, desk):
+        self.said, self.seen = [], 0
+        # Into a file, the log would come by the page; at a terminal, it comes by the line.
+        terminal, line = os.openpty()
+        tty.setraw(line)
+        threading.Thread(target=self.listen, args=(open(terminal, errors="replace"),), daemon=True).start()
+        desk.spawn("orca", ["orca", "--replace", "--disable", "braille", "--debug-file", os.ttyname(line)])
+        self.hears("Screen reader on.")
+
+    def listen(self, log):
+        for line in log:
+            for text in self.SPEECH.findall(line.rstrip()):
+                self.said.append(text.strip())
+
+    def hears(self, *texts):
+        """Waits until it has said each of the texts, in this order, since the last ones that were waited for."""
+        for text in texts:
+            def look():
+                at = "\n".join(self.said).find(text, self.seen)
+                if at >= 0:
+                    self.seen = at + len(text)
+                return at >= 0
+            try:
+                wait(f"“{text}”", look)
+            except Failure:
+                said = "\n".join(self.said)[self.seen:].split("\n")
+                raise Failure(f"“{text}” was not said; but: {said}") from None
+
+    def now(self):
+        """Forgets what was said before."""
+        self.seen = len("\n".join(self.said))
+
+    def after(self, program, keys, *texts):
+        """Presses keys in the window that has them, and waits for what is said."""
+        self.now()
+        program.type(*keys.split())
+        self.hears(*texts)
+
+
 class Program:
     """A program that runs, as a screen reader sees it."""
 
@@ -310,6 +376,10 @@ class Program:
     def keys(self, *keys, title=None):
         """Presses keys in the program's window, or in the one with that title, as xdotool writes them."""
         self.focus(title)
+        self.type(*keys)
+
+    def type(self, *keys):
+        """Presses keys where the keyboard is."""
         subprocess.run(["xdotool", "key", "--clearmodifiers", *keys], check=True)
 
     def focus(self, title=None):

@@ -4,6 +4,7 @@
 
 BINARIES is where the programs were built; screenshots of the main states go to IMAGES.
 """
+import os
 import subprocess
 import time
 
@@ -68,19 +69,30 @@ def drive(desk, images):
     known = desk.fetch(desk.stand_in + "/stand-in")
     client = {"CLIENT_ID": CLIENT, "AUTHORITY": known["authority"]}
     small = desk.start("Minimal", **client, **QUICK_PERSON)
-    small.focus()  # before its window is there, a button does nothing
+    small.see("No account is signed in.")
     desk.seat(mode="abandon")
     small.click("Sign In", BUTTON)
     small.click("Cancel", BUTTON)
     small.see("Cancelled.")
     desk.seat()
     small.click("Sign In", BUTTON)
-    small.see("Sign Out", BUTTON)
-    expect(any(word.startswith("alice@example.test is signed in until") for word in small.words()), "who it is")
+    small.see("alice@example.test is signed in.")
+
+    step("a second start shows the window that is there; she is signed in at the next start, and signs out")
+    again = desk.spawn("again", [desk.binaries / "Minimal"], env={**os.environ, **client})
+    expect(again.wait(20) == 0, "status 0")
+    quit(small)
+    small = desk.start("Minimal", **client, **QUICK_PERSON)
+    small.see("alice@example.test is signed in.")
     small.click("Sign Out", BUTTON)
     small.see("alice@example.test was signed out.")
-    small.click("Close", BUTTON)
-    expect(small.ended() == 0, "status 0")
+    quit(small, "ctrl+w")
+
+    step("addresses that name no provider end the smallest program with a sentence")
+    for wrong in {"AUTHORITY": "https://login.microsoftonline.com"}, {"ISSUER": "id.example.com"}, {"AUTHORITY": "x"}:
+        refused = desk.spawn("refused", [desk.binaries / "Minimal"], env={**os.environ, "CLIENT_ID": "x", **wrong})
+        expect(refused.wait(20) == 64, f"status 64 for {wrong}")
+    expect("Fatal error" not in (desk.home / "refused.log").read_text(), "no crash")
 
     step("nobody is signed in at first")
     quick = desk.start("QuickStart", *options, **QUICK_PERSON)
@@ -145,6 +157,19 @@ def drive(desk, images):
     says(quick, "The token came from the cache.")
     expect(desk.openings() == openings, "no browser was opened")
 
+    step("Graph is slow after a sign-in, and she gives up: the log says who has signed in, and nothing of other programs")
+    slow = desk.start("QuickStart", *options, "--standalone", "--cache", "memory", **QUICK_PERSON)
+    slow.see(NOBODY)
+    desk.fault(service="graph", fault="slow", seconds=30)
+    call(slow)
+    says(slow, "alice@example.test has signed in.")
+    slow.see("Alice Example")
+    slow.keys("Escape")
+    says(slow, "Cancelled.")
+    expect("another program" not in log(slow), "the window knows that it was itself")
+    quit(slow)
+    openings = desk.openings()
+
     step("Graph demands more of the token, which is renewed without her")
     desk.fault(service="graph", fault="claimsChallenge")
     call(quick)
@@ -154,7 +179,7 @@ def drive(desk, images):
     step("what the computer has for signing in")
     quick.click("Device Info", BUTTON)
     says(quick, "Device mode: private")
-    says(quick, "The store 'encrypted-file'")
+    says(quick, "in encrypted files, with their key in the keyring")
     says(quick, "unlocked")
     says(quick, "chromium-person")
 
@@ -289,7 +314,8 @@ def drive(desk, images):
     step("the keyring is locked: the program says so, and does not ask as it starts")
     lock_keyring()
     locked = desk.start("QuickStart", *options, **QUICK_PERSON)
-    locked.see("The program cannot start")
+    locked.see("Sign-Ins Cannot Be Kept")
+    wait("the way that helps, with the keyboard", lambda: locked.focused() == "Try Again")
     expect(any("keyring is locked" in word for word in locked.words()), "the reason")
 
     step("she goes on without keeping anything")
@@ -298,6 +324,16 @@ def drive(desk, images):
     locked.click("Device Info", BUTTON)
     says(locked, "Tokens: in memory, until the program ends")
     quit(locked)
+
+    step("so does the smallest program")
+    small = desk.start("Minimal", **client, **QUICK_PERSON)
+    small.see("Try Again", BUTTON)
+    expect(any("keyring is locked" in word for word in small.words()), "the reason")
+    small.click("Continue Without Keeping", BUTTON)
+    small.see("No account is signed in.")
+    small.click("Sign In", BUTTON)
+    small.see("alice@example.test is signed in.")
+    quit(small)
 
     step("the cloud is a stand-in of the program's own by default, for which no keyring is needed")
     alone = desk.start("QuickStart", ADW_DEBUG_COLOR_SCHEME="prefer-dark", **QUICK_PERSON)

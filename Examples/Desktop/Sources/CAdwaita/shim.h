@@ -62,6 +62,44 @@ static inline void kit_set_accessible_description(GtkWidget *widget, const char 
     gtk_accessible_update_property(GTK_ACCESSIBLE(widget), GTK_ACCESSIBLE_PROPERTY_DESCRIPTION, text, -1);
 }
 
+// The same, for good: kit_description returns it while the widget has another one for a moment.
+static inline void kit_describe(GtkWidget *widget, const char *text) {
+    g_object_set_data_full(G_OBJECT(widget), "kit-description", g_strdup(text), g_free);
+    kit_set_accessible_description(widget, text);
+}
+
+static inline const char *kit_description(GtkWidget *widget) {
+    return g_object_get_data(G_OBJECT(widget), "kit-description");
+}
+
+// The page of a stack is a panel, which is called by its class where it has no name. It needs none: its content has one.
+static inline void kit_hush_stack_page(GtkStack *stack, GtkWidget *child) {
+    GtkAccessible *page = GTK_ACCESSIBLE(gtk_stack_get_page(stack, child));
+    gtk_accessible_update_property(page, GTK_ACCESSIBLE_PROPERTY_LABEL, "", -1);
+}
+
+// An icon in a widget that has a name of its own. A screen reader would call the icon by its class.
+static inline GtkWidget *kit_icon_new(const char *name) {
+    return g_object_new(GTK_TYPE_IMAGE, "icon-name", name, "accessible-role", GTK_ACCESSIBLE_ROLE_PRESENTATION, NULL);
+}
+
+// Has a screen reader say a text. Returns FALSE where GTK cannot.
+static inline gboolean kit_announce(GtkWidget *window, const char *text) {
+#if GTK_CHECK_VERSION(4, 14, 0)
+    gtk_accessible_announce(GTK_ACCESSIBLE(window), text, GTK_ACCESSIBLE_ANNOUNCEMENT_PRIORITY_MEDIUM);
+    return TRUE;
+#else
+    return FALSE;
+#endif
+}
+
+// The widget with the keyboard focus, as a screen reader knows it: an entry, and not the text inside it.
+static inline GtkWidget *kit_focus(GtkWidget *window) {
+    GtkWidget *focus = gtk_root_get_focus(GTK_ROOT(window));
+    GtkWidget *parent = GTK_IS_TEXT(focus) ? gtk_widget_get_parent(focus) : NULL;
+    return GTK_IS_EDITABLE(parent) ? parent : focus;
+}
+
 // Sets whether a screen reader ignores the widget. GTK 4.8 also reports the hidden children of a stack.
 static inline void kit_set_accessible_hidden(GtkWidget *widget, gboolean hidden) {
     gtk_accessible_update_state(GTK_ACCESSIBLE(widget), GTK_ACCESSIBLE_STATE_HIDDEN, hidden, -1);

@@ -18,7 +18,7 @@ struct AdminConsent {
     ///   - application: The registration and its provider.
     ///   - redirectURI: The registered redirect URI of the page.
     ///   - state: An unguessable value that the answer repeats.
-    /// - Throws: `AuthenticationError.Code.unsupported` if the provider does not have Microsoft Entra ID's form.
+    /// - Throws: ``WordedError`` with the code `.unsupported` if the provider does not have Microsoft Entra ID's form.
     init(
         _ application: PublicClientApplication,
         scopes: Set<Scope>,
@@ -50,7 +50,7 @@ struct AdminConsent {
 
     /// Returns the organization's identifier from the page's answer.
     ///
-    /// - Throws: `AuthenticationError.Code.stateMismatch` if the answer belongs to another request; `.userCancelled` if
+    /// - Throws: ``WordedError`` with the code `.stateMismatch` if the answer belongs to another request; `.userCancelled` if
     ///   the administrator refused; `.malformedResponse` if the answer says neither yes nor no.
     func tenant(from answer: URL) throws -> String {
         let items = URLComponents(url: answer, resolvingAgainstBaseURL: false)?.queryItems ?? []
@@ -59,15 +59,15 @@ struct AdminConsent {
             return values.count == 1 ? values[0].value : nil
         }
         guard value("state") == state else {
-            throw AuthenticationError(.stateMismatch, "This is not the answer that is waited for.")
+            throw WordedError(.stateMismatch, "This is not the answer that is waited for.")
         }
         if items.contains(where: { $0.name == "error" }) {
             let reason = value("error_description") ?? value("error") ?? ""
             let text = tr("The administrator has not allowed the program. {0}", String(reason.prefix(500)))
-            throw AuthenticationError(.userCancelled, text)
+            throw WordedError(.userCancelled, text)
         }
         guard value("admin_consent")?.lowercased() == "true", let tenant = value("tenant"), !tenant.isEmpty else {
-            throw AuthenticationError(
+            throw WordedError(
                 .malformedResponse,
                 tr("The administrator's page said neither yes nor no. Ask again.")
             )
@@ -83,8 +83,8 @@ struct AdminConsent {
         return segments[0] == "common" ? "organizations" : String(segments[0])
     }
 
-    private static var unsupported: AuthenticationError {
-        AuthenticationError(
+    private static var unsupported: WordedError {
+        WordedError(
             .unsupported,
             tr("This provider has no page for administrators. Have them allow the program where it is registered.")
         )
@@ -132,7 +132,7 @@ extension AdminConsent {
                 let tenant = try tenant(from: redirect.url)
                 await listener.answer(redirect, with: RedirectPage(outcome: .succeeded))
                 return tenant
-            } catch AuthenticationError.Code.stateMismatch {
+            } catch let error as WordedError where error.code == .stateMismatch {
                 await listener.answer(redirect, with: RedirectPage(outcome: .refused))
             } catch {
                 await listener.answer(redirect, with: RedirectPage(outcome: .failed))

@@ -29,9 +29,18 @@ public final class Box: Widget {
     public func append(_ child: Widget) {
         gtk_box_append(pointer(), child.widget)
     }
+
+    /// Removes all widgets, and adds these.
+    func replace(with children: [Widget]) {
+        while let child = gtk_widget_get_first_child(widget) { gtk_box_remove(pointer(), child) }
+        for child in children { append(child) }
+    }
 }
 
 /// Widgets in a row, or in several rows if one row has no room.
+///
+/// In each there must be something that takes the keyboard focus: at a cell that can be used and takes no focus, the Tab key
+/// stops for good. A text takes it if it can be selected.
 @MainContext
 public final class FlowBox: Widget {
     /// Creates a row, in reading direction.
@@ -46,6 +55,8 @@ public final class FlowBox: Widget {
             // The focus goes to the widget itself, not to the cell around it.
             if let cell = gtk_flow_box_get_child_at_index(opaque, Int32(index)) {
                 gtk_widget_set_focusable(cast(cell), 0)
+                let cell = UnsafeMutableRawPointer(cell)
+                g_object_bind_property(child.widget, "sensitive", cell, "sensitive", G_BINDING_SYNC_CREATE)
             }
         }
     }
@@ -68,11 +79,12 @@ public final class Label: Widget {
         set { gtk_label_set_text(opaque, newValue) }
     }
 
-    /// Keeps the text on one line, and shortens it with an ellipsis if there is not enough room.
-    public func onOneLine() -> Self {
+    /// Keeps the text on one line, in the middle of a header bar, and shortens it with an ellipsis if there is not enough
+    /// room.
+    public func inHeader() -> Self {
         gtk_label_set_wrap(opaque, 0)
         gtk_label_set_ellipsize(opaque, PANGO_ELLIPSIZE_END)
-        return self
+        return aligned(horizontally: .center)
     }
 
     /// Lets people select and copy the text.
@@ -88,13 +100,15 @@ public final class Button: Widget {
     /// Creates a button with a text; an underscore precedes the letter that works with Alt.
     public convenience init(_ text: String, _ action: @escaping @MainContext () -> Void) {
         self.init(made: gtk_button_new_with_mnemonic(text))
-        forgetMnemonic()
+        adjustLabel()
         connect(widget, "clicked", action)
     }
 
     /// Creates a button with an icon from the desktop's icon theme.
     public convenience init(icon: String, hint: String, _ action: @escaping @MainContext () -> Void) {
-        self.init(made: gtk_button_new_from_icon_name(icon))
+        self.init(made: gtk_button_new())
+        gtk_button_set_child(pointer(), kit_icon_new(icon))
+        styled("image-button")
         self.hint(hint)
         connect(widget, "clicked", action)
     }
@@ -103,19 +117,22 @@ public final class Button: Widget {
     /// chosen.
     public convenience init(_ text: String, action: String) {
         self.init(made: gtk_button_new_with_mnemonic(text))
-        forgetMnemonic()
+        adjustLabel()
         gtk_actionable_set_action_name(opaque, "app.\(action)")
     }
 
     /// Sets the text.
     public func setText(_ text: String) {
         gtk_button_set_label(pointer(), text)
-        forgetMnemonic()
+        adjustLabel()
     }
 
-    /// Removes the label's mnemonic. GTK 4.8 reads the text with the underscore to a screen reader, and then the
-    /// label's text, which is enough.
-    private func forgetMnemonic() {
+    /// Wraps a label for which there is not enough room, and removes its mnemonic: GTK 4.8 reads the text with the
+    /// underscore to a screen reader, and then the label's text, which is enough.
+    private func adjustLabel() {
         gtk_accessible_reset_property(opaque, GTK_ACCESSIBLE_PROPERTY_LABEL)
+        guard let label = gtk_button_get_child(pointer()).map({ OpaquePointer($0) }) else { return }
+        gtk_label_set_wrap(label, 1)
+        gtk_label_set_justify(label, GTK_JUSTIFY_CENTER)
     }
 }

@@ -12,7 +12,7 @@ extension PublicClientApplication {
             return
         } catch {
             // The window is gone. A person who started the program in a terminal reads it there.
-            FileHandle.standardError.write(Data("\(Problem(error)?.full ?? "\(error)")\n".utf8))
+            FileHandle.standardError.write(Data("\(Problem(error)?.forSupport ?? "\(error)")\n".utf8))
         }
     }
 }

@@ -26,13 +26,16 @@ public final class SearchField: Widget {
     }
 }
 
-/// A text field in a list, with its title inside.
+/// A text field.
+///
+/// A field in a list, AdwEntryRow, is mute: libadwaita 1.2 tells a screen reader nothing of the focus inside it.
 @MainContext
-public final class EntryRow: Widget {
+public final class TextField: Widget {
     /// Creates an empty field.
-    public convenience init(title: String) {
-        self.init(made: adw_entry_row_new())
-        adw_preferences_row_set_title(pointer(), title)
+    public convenience init(hint: String) {
+        self.init(made: gtk_entry_new())
+        kit_set_string(widget, "placeholder-text", hint)
+        named(hint)
     }
 
     /// The text in the field.
@@ -43,7 +46,7 @@ public final class EntryRow: Widget {
 
     /// Calls `action` when Return is pressed.
     public func onActivation(_ action: @escaping @MainContext () -> Void) {
-        connect(widget, "entry-activated", action)
+        connect(widget, "activate", action)
     }
 }
 

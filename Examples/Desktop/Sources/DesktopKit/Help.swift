@@ -36,6 +36,9 @@ extension Application {
         adw_about_window_set_application_icon(pointer, icon)
         adw_about_window_set_developer_name(pointer, tr("An example of swift-identity-client"))
         adw_about_window_set_comments(pointer, summary)
+        adw_about_window_set_version(pointer, About.version)
+        adw_about_window_set_website(pointer, About.website)
+        adw_about_window_set_issue_url(pointer, "\(About.website)/issues")
         adw_about_window_set_license_type(pointer, GTK_LICENSE_APACHE_2_0)
         present(about, over: window)
     }
@@ -53,6 +56,12 @@ extension Application {
         gtk_window_set_modal(cast(dialog), 1)
         gtk_window_present(cast(dialog))
     }
+}
+
+/// What the programs say of themselves. The metadata for software centers, in `share/metainfo`, says the same.
+enum About {
+    static let version = "0.1.0"
+    static let website = "https://github.com/example/swift-identity-client"
 }
 
 extension MenuButton.Item {

@@ -33,8 +33,9 @@ public final class Leaflet: Widget {
         if let details { adw_leaflet_set_visible_child(opaque, details.widget) }
     }
 
-    /// Calls `action` when ``isFolded`` changes.
-    public func onFold(_ action: @escaping @MainContext () -> Void) {
-        connect(widget, "notify::folded", action)
+    /// Calls `action` after ``isFolded`` has changed. It changes while GTK lays out the window, which is no time to show or
+    /// hide a part of it.
+    public func onFold(_ action: @escaping @Sendable @MainContext () -> Void) {
+        connect(widget, "notify::folded") { onMainContext(action) }
     }
 }

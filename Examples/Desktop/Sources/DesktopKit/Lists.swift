@@ -15,13 +15,14 @@ public final class ListBox: Widget {
         case boxed
     }
 
-    /// Creates an empty list.
-    public convenience init(_ style: Style) {
+    /// Creates an empty list with a name for screen readers.
+    public convenience init(_ style: Style, name: String) {
         self.init(made: gtk_list_box_new())
+        named(name)
+        leaveWithTab()
         switch style {
         case .sidebar:
             styled("navigation-sidebar")
-            leaveWithTab()
             gtk_list_box_set_selection_mode(opaque, GTK_SELECTION_SINGLE)
         case .boxed:
             styled("boxed-list")
@@ -29,7 +30,8 @@ public final class ListBox: Widget {
         }
     }
 
-    /// Makes the list one stop of the Tab key. GTK 4.8 stops at each row; inside the list, the arrow keys move.
+    /// Makes the list one stop of the Tab key, and the buttons of the row with the focus the next ones. GTK 4.8 stops at
+    /// each row; here, the arrow keys move between rows.
     private func leaveWithTab() {
         let controller = gtk_shortcut_controller_new()
         let keys = [
@@ -42,6 +44,7 @@ public final class ListBox: Widget {
                 { list, _, direction in
                     guard let list, let window = gtk_widget_get_root(list) else { return 0 }
                     let direction = GtkDirectionType(rawValue: UInt32(UInt(bitPattern: direction)))
+                    if let row = gtk_widget_get_focus_child(list), gtk_widget_child_focus(row, direction) != 0 { return 1 }
                     gtk_widget_set_can_focus(list, 0)
                     let isLeft = gtk_widget_child_focus(UnsafeMutablePointer<GtkWidget>(window), direction)
                     gtk_widget_set_can_focus(list, 1)
@@ -92,7 +95,12 @@ public final class ListBox: Widget {
         if let selected = gtk_list_box_get_selected_row(opaque) {
             return Int(gtk_list_box_row_get_index(selected))
         }
-        return rows.firstIndex { row in
+        return focusedRow
+    }
+
+    /// The number of the row that has the keyboard focus, itself or inside it.
+    public var focusedRow: Int? {
+        rows.firstIndex { row in
             gtk_widget_get_state_flags(row.widget).rawValue & GTK_STATE_FLAG_FOCUS_WITHIN.rawValue != 0
         }
     }
@@ -101,6 +109,8 @@ public final class ListBox: Widget {
 /// A row of a list: a title, a line beneath it, and widgets before and after them.
 @MainContext
 public final class Row: Widget {
+    private var title = ""
+
     /// Creates a row.
     ///
     /// - Parameters:
@@ -115,13 +125,24 @@ public final class Row: Widget {
         isActivatable: Bool = false
     ) {
         self.init(made: adw_action_row_new())
+        self.title = title
         adw_preferences_row_set_use_markup(pointer(), 0)
         adw_preferences_row_set_title(pointer(), title)
-        adw_action_row_set_title_lines(pointer(), 1)
         adw_action_row_set_subtitle(pointer(), subtitle)
         if let prefix { adw_action_row_add_prefix(pointer(), prefix.widget) }
         gtk_list_box_row_set_activatable(pointer(), isActivatable ? 1 : 0)
-        kit_set_accessible_description(widget, subtitle)
+    }
+
+    /// Crosses the title out, or no longer: it is of something that is done.
+    public func crossOut(_ isDone: Bool) {
+        let isMarkup = isDone ? 1 : 0
+        guard adw_preferences_row_get_use_markup(pointer()) != gboolean(isMarkup) else { return }
+        adw_preferences_row_set_use_markup(pointer(), gboolean(isMarkup))
+        guard isDone, let escaped = g_markup_escape_text(title, -1) else {
+            return adw_preferences_row_set_title(pointer(), title)
+        }
+        adw_preferences_row_set_title(pointer(), "<span alpha='70%'><s>\(String(cString: escaped))</s></span>")
+        g_free(escaped)
     }
 
     /// Adds a widget on the right.

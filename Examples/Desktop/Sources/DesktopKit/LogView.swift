@@ -2,9 +2,12 @@
 
 import CAdwaita
 
-/// A view of text that grows at its end and scrolls to it.
+/// A view of text that grows at its end and scrolls to it. The oldest lines go when it becomes long.
 @MainContext
 public final class LogView: Widget {
+    /// The characters that are kept. GTK lays out each of them again when the window's width changes.
+    nonisolated static let limit = 100_000
+
     private var text: OpaquePointer?
 
     /// Creates an empty view.
@@ -33,11 +36,35 @@ public final class LogView: Widget {
         let buffer = gtk_text_view_get_buffer(view)
         var end = GtkTextIter()
         gtk_text_buffer_get_end_iter(buffer, &end)
-        let line = gtk_text_buffer_get_char_count(buffer) == 0 ? lines : "\n" + lines
+        let shown = Self.shown(lines)
+        let line = gtk_text_buffer_get_char_count(buffer) == 0 ? shown : "\n" + shown
         gtk_text_buffer_insert(buffer, &end, line, -1)
+        forgetOldest(buffer)
         gtk_text_buffer_get_end_iter(buffer, &end)
         gtk_text_buffer_place_cursor(buffer, &end)
         gtk_text_view_scroll_mark_onscreen(view, gtk_text_buffer_get_insert(buffer))
+    }
+
+    /// Returns a text of any origin as it can be shown: characters that would end the text or turn its direction around
+    /// are replaced, and a text that is too long is cut off.
+    nonisolated static func shown(_ text: String) -> String {
+        let scalars = text.unicodeScalars
+        let start = scalars.prefix(limit).map { scalar -> Unicode.Scalar in
+            let isControl = scalar.properties.generalCategory == .control && scalar != "\n" && scalar != "\t"
+            return isControl || scalar.properties.isBidiControl ? "\u{FFFD}" : scalar
+        }
+        let shown = String(String.UnicodeScalarView(start))
+        return start.count < scalars.count ? shown + "…" : shown
+    }
+
+    private func forgetOldest(_ buffer: UnsafeMutablePointer<GtkTextBuffer>?) {
+        let surplus = gtk_text_buffer_get_char_count(buffer) - Int32(Self.limit)
+        guard surplus > 0 else { return }
+        var (start, end) = (GtkTextIter(), GtkTextIter())
+        gtk_text_buffer_get_start_iter(buffer, &start)
+        gtk_text_buffer_get_iter_at_offset(buffer, &end, surplus)
+        gtk_text_iter_forward_line(&end)
+        gtk_text_buffer_delete(buffer, &start, &end)
     }
 
     /// Removes all lines.

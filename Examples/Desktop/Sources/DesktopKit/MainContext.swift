@@ -42,11 +42,17 @@ public func onMainContext(_ work: @escaping @Sendable @MainContext () -> Void) {
     schedule { MainContext.assumeIsolated(work) }
 }
 
-/// Adds an idle source, which the main loop runs once, before drawing and in the order of the calls.
-private func schedule(_ work: @escaping @Sendable () -> Void) {
+/// Runs `work` when the main loop has nothing else to do, and what has changed is drawn.
+@MainContext
+func whenDrawn(_ work: @escaping @Sendable @MainContext () -> Void) {
+    schedule(priority: G_PRIORITY_DEFAULT_IDLE) { MainContext.assumeIsolated(work) }
+}
+
+/// Adds an idle source, which the main loop runs once; by default before drawing and in the order of the calls.
+private func schedule(priority: Int32 = G_PRIORITY_DEFAULT, _ work: @escaping @Sendable () -> Void) {
     let box = Unmanaged.passRetained(Job(work))
     g_idle_add_full(
-        G_PRIORITY_DEFAULT,
+        priority,
         { data in
             if let data { Unmanaged<Job>.fromOpaque(data).takeUnretainedValue().work() }
             return G_SOURCE_REMOVE

@@ -19,8 +19,12 @@ public final class MenuButton: Widget {
         /// Creates a line for a value of `Application.addChoice`, with a mark if it is the current value. The text is
         /// shown unchanged: an underscore does not create a mnemonic.
         public static func choice(_ text: String, _ name: String, _ value: String) -> Item {
-            let shown = text.unicodeScalars.map { $0 == "_" ? "__" : String($0) }.joined()
-            return Item(text: shown, action: "app.\(name)", target: value)
+            Item(text: escaped(text), action: "app.\(name)", target: value)
+        }
+
+        /// Returns a text in which no underscore creates a mnemonic.
+        public static func escaped(_ text: String) -> String {
+            text.unicodeScalars.map { $0 == "_" ? "__" : String($0) }.joined()
         }
     }
 
@@ -56,6 +60,8 @@ public final class MenuButton: Widget {
             release(lines)
         }
         gtk_menu_button_set_menu_model(opaque, menu.map { UnsafeMutablePointer<GMenuModel>($0) })
+        // The menu is called by its class where it has no name. It needs none: its button has one.
+        if let popover = gtk_menu_button_get_popover(opaque) { kit_set_accessible_label(cast(popover), "") }
         release(menu)
     }
 }

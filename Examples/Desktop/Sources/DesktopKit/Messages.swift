@@ -4,7 +4,8 @@ import CAdwaita
 
 /// A bar across the window that shows a problem and the command that may help.
 ///
-/// A screen reader knows the bar as an alert, and the bar takes the keyboard focus, unless the person is typing.
+/// A screen reader knows the bar as an alert, and says the problem when the bar takes the keyboard focus. While the person
+/// is typing, the focus stays, and the problem is announced.
 @MainContext
 public final class ErrorBar: Widget {
     private let label = Label().selectable()
@@ -22,17 +23,19 @@ public final class ErrorBar: Widget {
         icon: "edit-copy-symbolic",
         hint: tr("Copy the details for support")
     ) { [weak self] in
-        if let problem = self?.problem { Desktop.copy(problem.full) }
+        if let problem = self?.problem { Desktop.copy(problem.forSupport) }
     }
+
+    /// The bar's own button has no name.
+    private lazy var closeButton = Button(icon: "window-close-symbolic", hint: tr("Close")) { [weak self] in self?.hide() }
 
     /// Creates a hidden bar.
     public convenience init() {
         self.init(made: kit_alert_bar_new())
-        gtk_info_bar_add_child(opaque, label.expanding().widget)
-        gtk_info_bar_add_child(opaque, copyButton.styled("flat").aligned(vertically: .center).widget)
-        gtk_info_bar_add_action_widget(opaque, button.widget, Int32(GTK_RESPONSE_ACCEPT.rawValue))
-        gtk_info_bar_set_show_close_button(opaque, 1)
-        connect(widget, "response") { [weak self] in self?.hide() }
+        let buttons = Box.row(spacing: 6, button, copyButton.styled("flat"), closeButton.styled("flat"))
+            .aligned(horizontally: .end, vertically: .center)
+        let content = FlowBox(spacing: 6, label.expanding(), buttons).expanding()
+        gtk_info_bar_add_child(opaque, content.widget)
         connect(widget, "close") { [weak self] in self?.hide() }
         hide()
     }
@@ -48,52 +51,57 @@ public final class ErrorBar: Widget {
         self.problem = problem
         self.action = action
         label.text = problem.text
-        copyButton.isVisible = !problem.details.isEmpty
+        copyButton.isVisible = problem.hasDetails
         button.setText(title ?? (problem.remedy == .signIn ? tr("_Sign In") : tr("_Retry")))
         button.isVisible = action != nil
-        kit_set_accessible_description(button.widget, problem.text)
+        // Said with the widget that gets the focus, as what it is in.
+        named(problem.text)
         gtk_info_bar_set_message_type(opaque, problem.isDecision ? GTK_MESSAGE_INFO : GTK_MESSAGE_ERROR)
         gtk_info_bar_set_revealed(opaque, 1)
         kit_set_accessible_hidden(widget, 0)
-        let focused = focusedWidget
-        guard focused.map({ kit_is_editable($0) }) != 1 else { return }
-        previous = focused.map { Widget($0) }
-        (action == nil ? label : button).focus()
+        guard focusInWindow?.isEditable != true else { return announce(problem.text) }
+        (action == nil ? closeButton : button).focusWhenShown { [weak self] focused in
+            if let self, let focused, !isAround(focused) { previous = focused }
+        }
     }
 
     /// Hides the bar.
     public func hide() {
-        let hadFocus = focusedWidget.map { gtk_widget_is_ancestor($0, widget) } == 1
+        let hadFocus = focusInWindow.map { isAround($0) } == true
         let previous = previous
         self.previous = nil
         action = nil
+        for widget in [button, closeButton] { widget.keepFocusAway() }
         gtk_info_bar_set_revealed(opaque, 0)
         kit_set_accessible_hidden(widget, 1)
-        if hadFocus { previous?.focus() }
-    }
-
-    private var focusedWidget: UnsafeMutablePointer<GtkWidget>? {
-        gtk_widget_get_root(widget).flatMap { gtk_root_get_focus($0) }
+        if hadFocus { previous?.focusWhenShown() }
     }
 }
 
-/// Content over which short messages appear for some seconds.
+/// A row with a message and a command about it. It stays until it is closed, because nobody knows how long a person needs
+/// to reach the command.
 @MainContext
-public final class ToastOverlay: Widget {
-    /// Creates an overlay over `child`.
-    public convenience init(_ child: Widget) {
-        self.init(made: adw_toast_overlay_new())
-        adw_toast_overlay_set_child(opaque, child.widget)
+public final class NoticeBar {
+    /// The widget for the window, hidden at first.
+    public let widget: FlowBox
+    private let label = Label().selectable()
+
+    /// Creates a hidden row.
+    ///
+    /// - Parameters:
+    ///   - button: The command's text.
+    ///   - action: The action of the command, added by `Application.addAction`.
+    ///   - close: Called when the person closes the row.
+    public init(button: String, action: String, close: @escaping @MainContext () -> Void) {
+        let closeButton = Button(icon: "window-close-symbolic", hint: tr("Close"), close).styled("flat")
+        let buttons = Box.row(spacing: 6, Button(button, action: action), closeButton).aligned(horizontally: .end)
+        widget = FlowBox(spacing: 6, label.expanding(), buttons)
+        widget.isVisible = false
     }
 
-    /// Shows a message with a button.
-    public func show(_ text: String, button: String, _ action: @escaping @MainContext () -> Void) {
-        // The title is markup. The text to show is never markup.
-        let escaped = g_markup_escape_text(text, -1)
-        let toast = adw_toast_new(escaped)
-        g_free(escaped)
-        adw_toast_set_button_label(toast, button)
-        connect(toast.map(UnsafeMutableRawPointer.init), "button-clicked", action)
-        adw_toast_overlay_add_toast(opaque, toast)
+    /// Shows a message; `nil` hides the row.
+    public func show(_ text: String?) {
+        label.text = text ?? ""
+        widget.isVisible = text != nil
     }
 }

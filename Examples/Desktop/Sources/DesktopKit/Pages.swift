@@ -30,37 +30,49 @@ public final class StatusPage: Widget {
     }
 }
 
-/// The page of a program that cannot start, with the ways to go on.
+/// The page of a program that found an obstacle as it started, with the ways to go on.
 @MainContext
 public final class FailurePage {
     /// The widget for the window.
     public let widget: StatusPage
-    /// The button to try again, which gets the focus.
-    public let tryAgain: Button
+    private let tryAgain: Button
     private let goOn: Button
+    private let buttons: Box
     private let title: String
+    private var problem: Problem?
+    private lazy var copyDetails = Button(tr("Copy the _Details for Support")) { [weak self] in
+        if let problem = self?.problem { Desktop.copy(problem.forSupport) }
+    }
 
     /// Creates a page.
     ///
     /// - Parameters:
-    ///   - title: The state, in a few words.
+    ///   - title: What cannot be done, in a few words. If only sign-ins cannot be kept, the page says that instead.
     ///   - start: Starts again.
     public init(title: String, start: @escaping @MainContext (CacheUse) -> Void) {
         self.title = title
-        tryAgain = Button(tr("_Try Again")) { start(.asking) }.styled("pill", "suggested-action")
+        tryAgain = Button(tr("_Try Again")) { start(.asking) }.styled("pill")
         goOn = Button(tr("_Continue Without Keeping")) { start(.memory) }.styled("pill")
-        let buttons = Box.column(spacing: 12, tryAgain, goOn).aligned(horizontally: .center)
+        buttons = Box.column(spacing: 12).aligned(horizontally: .center)
         widget = StatusPage(icon: Self.icon, title: title, action: buttons)
     }
 
     private static let icon = "dialog-error-symbolic"
 
-    /// Shows a problem. If only the token cache cannot be used, the page offers to go on without it.
+    /// Shows a problem. If only the token cache cannot be used, the page offers to go on without it; and offers that first
+    /// if another attempt would find no keyring either. The first button has the focus, and is described with the problem.
     public func show(_ problem: Problem?) {
-        goOn.isVisible = problem?.concernsCache == true
-        let hint = tr("Without keeping, you are signed in until the program ends.")
-        let texts = [problem?.text ?? tr("Cancelled."), goOn.isVisible ? hint : "", problem?.details ?? ""]
-        widget.show(icon: Self.icon, title: title, description: texts.filter { !$0.isEmpty }.joined(separator: "\n"))
+        self.problem = problem
+        let concernsCache = problem?.concernsCache == true
+        let hint = concernsCache ? tr("Without keeping, you are signed in until the program ends.") : ""
+        let text = [problem?.text ?? tr("Cancelled."), hint].filter { !$0.isEmpty }.joined(separator: "\n")
+        let title = concernsCache ? tr("Sign-Ins Cannot Be Kept") : title
+        widget.show(icon: Self.icon, title: title, description: text)
+        let ways = !concernsCache ? [tryAgain] : problem?.hasNoKeyring == true ? [goOn, tryAgain] : [tryAgain, goOn]
+        buttons.replace(with: ways + (problem?.hasDetails == true ? [copyDetails.styled("flat")] : []))
+        for (index, way) in ways.enumerated() { way.setStyled("suggested-action", index == 0) }
+        for way in ways { way.described("") }
+        ways[0].described("\(title). \(text)").focusWhenShown()
     }
 }
 
@@ -104,16 +116,23 @@ public final class Stack<Page: RawRepresentable<String>>: Widget {
     public func add(_ page: Page, _ child: Widget, first: Widget? = nil) {
         firsts[page.rawValue] = first
         gtk_stack_add_named(opaque, child.widget, page.rawValue)
+        kit_hush_stack_page(opaque, child.widget)
         kit_set_accessible_hidden(child.widget, pages.isEmpty ? 0 : 1)
         pages[page.rawValue] = child
     }
 
+    /// The page on display.
+    public var shown: Page? {
+        gtk_stack_get_visible_child_name(opaque).flatMap { Page(rawValue: String(cString: $0)) }
+    }
+
     /// Shows a page.
     public func show(_ page: Page) {
-        let isNew = gtk_stack_get_visible_child_name(opaque).map { String(cString: $0) } != page.rawValue
+        let isNew = shown?.rawValue != page.rawValue
         gtk_stack_set_visible_child_name(opaque, page.rawValue)
         for (name, child) in pages { kit_set_accessible_hidden(child.widget, name == page.rawValue ? 0 : 1) }
-        if isNew { firsts[page.rawValue]?.focus() }
+        for (name, first) in firsts where name != page.rawValue { first.keepFocusAway() }
+        if isNew { firsts[page.rawValue]?.focusWhenShown() }
     }
 }
 

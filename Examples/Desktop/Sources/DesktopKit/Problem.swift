@@ -3,18 +3,33 @@
 import FoundationEssentials
 import IdentityClient
 
+/// An error of the programs, with a text in the person's language.
+public struct WordedError: Error {
+    let code: AuthenticationError.Code
+    let text: String
+
+    init(_ code: AuthenticationError.Code, _ text: String) {
+        self.code = code
+        self.text = text
+    }
+}
+
 /// An error in words for the person at the window.
 public struct Problem: Sendable, Equatable {
     /// The error and the remedy.
     public let text: String
     /// The details for support: code, correlation identifier and time.
     public let details: String
+    /// The words of the library, in English, if the text has others.
+    private let words: String
     /// The command that may help.
     public let remedy: Remedy
     /// Whether a person decided so, and nothing failed.
     public let isDecision: Bool
     /// Whether the program could go on if it kept the sign-in in memory only.
     public let concernsCache: Bool
+    /// Whether this session has no keyring, so that another attempt fails as well.
+    public let hasNoKeyring: Bool
 
     /// A command that may help.
     public enum Remedy: Sendable {
@@ -29,34 +44,63 @@ public struct Problem: Sendable, Equatable {
     /// The text, and the details on a separate line.
     public var full: String { details.isEmpty ? text : "\(text)\n\(details)" }
 
+    /// The text, the details, and the library's words if the text has others.
+    public var forSupport: String { [full, words].filter { !$0.isEmpty }.joined(separator: "\n") }
+
+    /// Whether there is more for support than the text.
+    var hasDetails: Bool { forSupport != text }
+
     /// Puts an error into words; `nil` if the person caused it, for example by cancelling.
     public init?(_ error: any Error) {
         if error is CancellationError { return nil }
+        if let error = error as? WordedError {
+            let remedy = .configuration ~= error.code ? Remedy.none : .retry
+            self.init(text: error.text, remedy: remedy, isDecision: error.code == .userCancelled)
+            return
+        }
         guard let error = error as? AuthenticationError else {
-            self.init(text: tr("Something went wrong: {0}", "\(error)"), remedy: .retry)
+            let text = tr("Something went wrong: {0}", "\(error)")
+            self.init(text: Translation.isEnglish ? text : Self.unworded, words: "\(error)", remedy: .retry)
             return
         }
         if error.code == .interactionSuperseded { return nil }
+        let text = Self.text(of: error, isEnglish: Translation.isEnglish)
         self.init(
-            text: Self.text(of: error),
+            text: text,
             details: Self.details(of: error),
+            words: text == error.message ? "" : error.message,
             remedy: Self.remedy(error),
             isDecision: .userCancelled ~= error.code && error.code != .interactionTimedOut,
-            concernsCache: .cache ~= error.code
+            concernsCache: .cache ~= error.code,
+            hasNoKeyring: Self.noKeyring.contains(error.code)
         )
     }
 
     /// Creates a problem that no error of the library describes.
     public init(text: String, remedy: Remedy) {
-        self.init(text: text, details: "", remedy: remedy, isDecision: false, concernsCache: false)
+        self.init(text: text, words: "", remedy: remedy)
     }
 
-    private init(text: String, details: String, remedy: Remedy, isDecision: Bool, concernsCache: Bool) {
+    private static let noKeyring: Set<AuthenticationError.Code> = [
+        .keyringLibraryMissing, .keyringNoSessionBus, .keyringNoService, .keyringNoDefaultCollection,
+    ]
+
+    private init(
+        text: String,
+        details: String = "",
+        words: String = "",
+        remedy: Remedy,
+        isDecision: Bool = false,
+        concernsCache: Bool = false,
+        hasNoKeyring: Bool = false
+    ) {
         self.text = text
         self.details = details
+        self.words = words
         self.remedy = remedy
         self.isDecision = isDecision
         self.concernsCache = concernsCache
+        self.hasNoKeyring = hasNoKeyring
     }
 
     private static func details(of error: AuthenticationError) -> String {
@@ -75,8 +119,13 @@ public struct Problem: Sendable, Equatable {
 }
 
 extension Problem {
-    /// Returns the text for common errors. The other errors' own descriptions are clear enough.
-    private static func text(of error: AuthenticationError) -> String {
+    private static var unworded: String {
+        tr("It did not work. What can be copied for support says why, in English.")
+    }
+
+    /// Returns the text for common errors. The library's words for the others are shown to people who read English; for
+    /// everybody else they are only in what can be copied for support.
+    static func text(of error: AuthenticationError, isEnglish: Bool) -> String {
         switch error.code {
         case AuthenticationError.Code.adminConsentRequired:
             tr(
@@ -86,9 +135,9 @@ extension Problem {
                 """
             )
         case AuthenticationError.Code.accessDenied: tr("The sign-in was refused, in the browser or by the provider.")
+        case AuthenticationError.Code.userCancelled where !isEnglish: tr("The sign-in was cancelled.")
         case AuthenticationError.Code.interactionTimedOut: tr("The sign-in was not finished in time.")
         case AuthenticationError.Code.browserUnavailable: tr("Could not open a browser.")
-        case AuthenticationError.Code.accountMismatch: error.message
         case AuthenticationError.interactionRequired: tr("You need to sign in again.")
         case AuthenticationError.scopesDeclined: tr("The program was not given what it needs. Sign in and agree to it.")
         case AuthenticationError.Code.throttled:
@@ -107,7 +156,11 @@ extension Problem {
             tr("The library for the keyring, libsecret, is missing. Install it, then try again.")
         case AuthenticationError.Code.keyringTimedOut: tr("The keyring did not answer in time. Try again.")
         case AuthenticationError.Code.keyringPromptDismissed: tr("Unlocking the keyring was cancelled.")
-        default: error.message
+        case AuthenticationError.Code.keyringNoDefaultCollection:
+            tr("The keyring has no place for sign-ins yet. Create a keyring in “Passwords and Keys”, and make it the default.")
+        case AuthenticationError.invalidResponse:
+            tr("The provider's answer cannot be used. Tell its administrator.")
+        default: isEnglish ? error.message : unworded
         }
     }
 }

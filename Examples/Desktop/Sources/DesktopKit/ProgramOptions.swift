@@ -9,7 +9,7 @@ import IdentityKeyring
 /// cache.
 public struct ProgramOptions: ParsableArguments, Sendable {
     /// The client id of a registration.
-    @Option(help: ArgumentHelp("The client id of your registration; needs --authority too.", valueName: "id"))
+    @Option(help: ArgumentHelp("The client id of your registration; needs --authority or --issuer too.", valueName: "id"))
     public var clientID: String?
 
     /// The provider's address.
@@ -17,6 +17,10 @@ public struct ProgramOptions: ParsableArguments, Sendable {
         help: ArgumentHelp("The provider: the address of a Microsoft tenant or B2C policy.", valueName: "url")
     )
     public var authority: String?
+
+    /// The issuer of another provider.
+    @Option(help: ArgumentHelp("Any other OpenID Connect provider, by its issuer.", valueName: "url"))
+    public var issuer: String?
 
     /// The address of a running stand-in.
     @Option(
@@ -73,8 +77,11 @@ public struct ProgramOptions: ParsableArguments, Sendable {
 
     /// Refuses half of a registration, an invalid address, and an unusable group name.
     public func validate() throws {
-        guard clientID == nil || authority != nil else {
-            throw ValidationError("--client-id needs --authority too; with neither, the cloud is a stand-in.")
+        guard authority == nil || issuer == nil else {
+            throw ValidationError("--authority and --issuer name a provider each. Give one of them.")
+        }
+        guard clientID == nil || authority ?? issuer != nil else {
+            throw ValidationError("--client-id needs --authority or --issuer too; with none, the cloud is a stand-in.")
         }
         guard redirect.map({ URL(string: $0)?.hasOwnScheme == true }) ?? true else {
             throw ValidationError("The argument is no redirect to a scheme of the program's own.")
@@ -102,7 +109,10 @@ public struct ProgramOptions: ParsableArguments, Sendable {
     }
 
     private var namedAuthority: Authority? {
-        get throws { try naming("--authority") { try authority.map { try Authority(url: $0) } } }
+        get throws {
+            try naming("--authority") { try authority.map { try Authority(url: $0) } }
+                ?? naming("--issuer") { try issuer.map { try Authority.openIDConnect(issuer: $0) } }
+        }
     }
 
     /// The named group; `nil` means this program alone.
@@ -117,7 +127,7 @@ public struct ProgramOptions: ParsableArguments, Sendable {
     public func registration(else settings: Registration? = nil) throws -> Registration? {
         guard let authority = try namedAuthority else { return settings }
         guard let clientID = clientID.map({ ClientID(rawValue: $0) }) ?? settings?.clientID else {
-            throw ValidationError("--authority needs --client-id too; with neither, the cloud is a stand-in.")
+            throw ValidationError("A provider needs --client-id too; with neither, the cloud is a stand-in.")
         }
         return Registration(
             clientID: clientID,

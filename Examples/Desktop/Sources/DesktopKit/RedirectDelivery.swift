@@ -32,7 +32,7 @@ final class RedirectDelivery {
         Task { @MainContext in
             do {
                 guard let url = URL(string: address), try await CustomSchemeRedirectReceiver.deliver(url) else {
-                    throw AuthenticationError(.stateMismatch, tr("No program waits for this sign-in. Start it again."))
+                    throw WordedError(.stateMismatch, tr("No program waits for this sign-in. Start it again."))
                 }
             } catch {
                 status = 1

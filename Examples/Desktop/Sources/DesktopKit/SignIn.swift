@@ -5,15 +5,21 @@ import IdentityClient
 
 /// A row that is shown while the person is on the sign-in page, or while an answer takes long. It tells what is waited
 /// for, and has a way to cancel and, for a page in the browser, the address to copy.
+///
+/// While the person is on the sign-in page, *Cancel* has the keyboard focus, described with what is waited for. An answer
+/// that takes long is announced, and the focus stays where the person works.
 @MainContext
 public final class SignInBar {
     /// The widget for the window, hidden at first.
-    public let widget: Box
+    public let widget: FlowBox
     private let page: PageChoice
     private let onShow: @MainContext (Bool) -> Void
     private let spinner = Spinner()
-    private let text = Label()
+    private let text = Label().selectable()
     private let explanation = Label().styled("dim-label", "caption")
+    private let cancelButton: Button
+    /// The widget that had the focus before the sign-in page was shown.
+    private var previous: Widget?
     private lazy var copyButton = Button(icon: "edit-copy-symbolic", hint: tr("Copy the page's address")) {
         [weak self] in
         if let address = self?.address { Desktop.copy(address) }
@@ -42,13 +48,12 @@ public final class SignInBar {
     ) {
         self.page = page
         self.onShow = onShow
-        widget = Box.row(
-            spacing: 12,
-            spinner,
-            Box.column(spacing: 2, text, explanation).expanding().aligned(vertically: .center)
-        )
-        widget.append(copyButton.styled("flat").aligned(vertically: .center))
-        widget.append(Button(tr("_Cancel"), cancel).aligned(vertically: .center))
+        cancelButton = Button(tr("_Cancel"), cancel)
+        let buttons = Box.row(spacing: 12).aligned(horizontally: .end, vertically: .center)
+        let texts = Box.column(spacing: 2, text, explanation).expanding().aligned(vertically: .center)
+        widget = FlowBox(spacing: 12, Box.row(spacing: 12, spinner, texts).expanding(), buttons)
+        buttons.append(copyButton.styled("flat"))
+        buttons.append(cancelButton)
         copyButton.isVisible = false
         widget.isVisible = false
     }
@@ -76,7 +81,7 @@ public final class SignInBar {
         }
         let result = try await application.acquireTokenInteractively(parameters)
         if case .failed(let failure) = result.persistence {
-            let reason = Problem(failure)?.full ?? failure.message
+            let reason = Problem(failure)?.text ?? ""
             Desktop.tell(tr("Signed In Only Until the Program Ends"), tr("It could not be kept. {0}", reason))
         }
         return result
@@ -86,15 +91,15 @@ public final class SignInBar {
     ///
     /// - Parameter onAddress: Called with the page's address, which an administrator on another computer can also open.
     /// - Returns: The identifier of the organization that allows the program.
-    /// - Throws: `AuthenticationError.userCancelled` if the administrator refused; `.unsupported` if the provider has
-    ///   no such page; `.redirectUnavailable`; `CancellationError`.
+    /// - Throws: ``WordedError`` if the administrator refused, or the provider has no such page;
+    ///   `AuthenticationError.redirectUnavailable`; `CancellationError`.
     public func askAdministrator(
         with application: PublicClientApplication,
         scopes: Set<Scope>,
         onAddress: @escaping @MainContext (String) -> Void
     ) async throws -> String {
         let number = beginPage()
-        text.text = tr("Have an administrator allow the program, on the page.")
+        tell(tr("Have an administrator allow the program, on the page."))
         defer { endPage(number) }
         return try await AdminConsent.ask(application, for: scopes) { [weak self] url in
             let address = url.absoluteString
@@ -108,15 +113,22 @@ public final class SignInBar {
     private func beginPage() -> Int {
         number += 1
         address = nil
-        hasPage = true
         tellPage()
+        hasPage = true
+        cancelButton.focusWhenShown { [weak self] focused in
+            if let self, let focused, !widget.isAround(focused) { previous = focused }
+        }
         return number
     }
 
     private func endPage(_ number: Int) {
         guard number == self.number else { return }
+        cancelButton.keepFocusAway()
+        let hadFocus = widget.focusInWindow.map { widget.isAround($0) } ?? true
         copyButton.isVisible = false
         hasPage = false
+        if hadFocus { previous?.focusWhenShown() }
+        previous = nil
     }
 
     private func offer(_ address: String, _ number: Int) {
@@ -139,11 +151,12 @@ public final class SignInBar {
     }
 
     private func showOrHide() {
-        if !hasPage { tell(tr("The answer takes a while.")) }
+        if isWaiting, !hasPage { tell(tr("The answer takes a while.")) }
         guard widget.isVisible != isShown else { return }
         widget.isVisible = isShown
         spinner.isSpinning = isShown
         onShow(isShown)
+        if isShown, !hasPage { widget.announce(text.text) }
     }
 
     private func tellPage() {
@@ -157,8 +170,10 @@ public final class SignInBar {
     }
 
     private func tell(_ words: String, _ more: String = "") {
+        guard text.text != words || explanation.text != more else { return }
         text.text = words
         explanation.text = more
         explanation.isVisible = !more.isEmpty
+        cancelButton.described(more.isEmpty ? words : "\(words) \(more)")
     }
 }

@@ -20,6 +20,9 @@ public func tr(_ text: StaticString, _ values: String...) -> String {
 enum Translation {
     static let domain = "identity-desktop"
 
+    /// Whether the programs speak English to this person. Translators replace this text with the tag of their language.
+    static var isEnglish: Bool { tr("en") == "en" }
+
     /// Sets the language from the environment. The directory of the translations is `$IDENTITY_DESKTOP_LOCALES`, or
     /// else `../share/locale` relative to the program's folder, or else the system's directory.
     static func begin() {

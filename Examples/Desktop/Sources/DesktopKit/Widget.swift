@@ -6,6 +6,9 @@ import CAdwaita
 @MainContext
 public class Widget {
     let widget: UnsafeMutablePointer<GtkWidget>
+    /// Called before the widget takes the focus that it waits for.
+    private var takesFocus: (@MainContext (_ previous: Widget?) -> Void)?
+    private var hearsMapping = false
 
     init(_ widget: UnsafeMutablePointer<GtkWidget>) {
         self.widget = widget
@@ -52,6 +55,47 @@ public class Widget {
     /// Moves the keyboard focus to the widget.
     public func focus() {
         gtk_widget_grab_focus(widget)
+    }
+
+    /// Moves the keyboard focus to the widget when it is on display. GTK 4.8 tells a screen reader nothing of a focus that
+    /// came before.
+    ///
+    /// - Parameter before: Called just before, with the widget that has the focus then.
+    public func focusWhenShown(before: @escaping @MainContext (_ previous: Widget?) -> Void = { _ in }) {
+        takesFocus = before
+        if !hearsMapping { connect(widget, "map") { [weak self] in self?.focusWhenDrawn() } }
+        hearsMapping = true
+        focusWhenDrawn()
+    }
+
+    /// The widget of this window that has the keyboard focus.
+    var focusInWindow: Widget? {
+        gtk_widget_get_root(widget).flatMap { gtk_root_get_focus($0) }.map { Widget($0) }
+    }
+
+    /// Whether people type into the widget.
+    var isEditable: Bool { kit_is_editable(widget) != 0 }
+
+    /// Whether `other` is this widget, or inside it.
+    func isAround(_ other: Widget) -> Bool {
+        other.widget == widget || gtk_widget_is_ancestor(other.widget, widget) != 0
+    }
+
+    /// Takes back ``focusWhenShown()``.
+    func keepFocusAway() {
+        takesFocus = nil
+    }
+
+    private func focusWhenDrawn() {
+        // Kept until then: a widget that has had the focus may be known to nobody else.
+        whenDrawn { [self] in
+            guard let takesFocus, gtk_widget_get_mapped(widget) != 0 else { return }
+            self.takesFocus = nil
+            let focused = focusInWindow
+            if let focused, isAround(focused) { return }
+            takesFocus(focused)
+            focus()
+        }
     }
 }
 
@@ -103,17 +147,30 @@ extension Widget {
         return self
     }
 
+    /// Adds or removes a class of libadwaita's style sheet.
+    public func setStyled(_ name: String, _ isStyled: Bool) {
+        if isStyled { gtk_widget_add_css_class(widget, name) } else { gtk_widget_remove_css_class(widget, name) }
+    }
+
     /// Sets the tooltip, which is also the accessible name.
     @discardableResult
     public func hint(_ text: String) -> Self {
         gtk_widget_set_tooltip_text(widget, text)
-        return named(text)
+        // GTK makes the tooltip the description as well, and a screen reader would say it twice.
+        return named(text).described("")
     }
 
     /// Sets the accessible name for screen readers.
     @discardableResult
     public func named(_ name: String) -> Self {
         kit_set_accessible_label(widget, name)
+        return self
+    }
+
+    /// Sets the text that a screen reader says after the name.
+    @discardableResult
+    public func described(_ text: String) -> Self {
+        kit_describe(widget, text)
         return self
     }
 

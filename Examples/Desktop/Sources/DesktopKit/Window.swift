@@ -16,6 +16,7 @@ public final class Window: Widget {
         self.init(made: adw_application_window_new(cast(application.pointer)))
         gtk_window_set_title(pointer(), title)
         gtk_window_set_default_size(pointer(), Int32(width), Int32(height))
+        Announcements.add(to: self)
     }
 
     /// The window's content, including the header bar.

@@ -8,18 +8,19 @@ extension SearchWindow {
     func show(_ accounts: [StoredAccount]) {
         known = accounts
         var lines = accounts.map {
-            MenuButton.Item.choice(
-                text($0.account.username ?? $0.account.displayName ?? "?", $0.type),
-                "account",
-                $0.key
-            )
+            MenuButton.Item.choice(name(of: $0), "account", $0.key)
         }
         for (index, source) in choices.sources.enumerated() {
             lines.append(.action(text(tr("_Add an Account…"), source.name), signInAction(index)))
         }
-        accountMenu.show([lines, [.action(tr("_Sign Out"), "sign-out")]])
+        self.lines = lines
         application.setAction("sign-out", isEnabled: !accounts.isEmpty)
         use(accounts.first { $0.id == current?.id } ?? accounts.first)
+    }
+
+    /// Returns the account's name as people see it.
+    func name(of account: StoredAccount) -> String {
+        text(account.account.username ?? account.account.displayName ?? "?", account.type)
     }
 
     /// Returns a text that includes the type's name if there are several types.
@@ -42,6 +43,8 @@ extension SearchWindow {
         }
         stack.show(.search)
         application.setChoice("account", to: account.key)
+        let name = MenuButton.Item.escaped(name(of: account))
+        accountMenu.show([lines, [.action(tr("_Sign Out {0}", name), "sign-out")]])
         guard account.id != current?.id else { return }
         current = account
         search?.cancel()
@@ -56,7 +59,7 @@ extension SearchWindow {
             kept = text
             field.text = text
             search.search(text)
-            field.focus()
+            field.focusWhenShown()
         }
     }
 
@@ -79,6 +82,7 @@ extension SearchWindow {
             guard let self else { return }
             if !known.contains(where: { $0.id == account.id }) { known.append(account) }
             use(account)
+            window.announce(tr("{0} has signed in.", name(of: account)))
         }
     }
 
@@ -128,7 +132,10 @@ extension SearchWindow {
             return try await store.accounts()
         } then: { [weak self] outcome in
             switch outcome {
-            case .success(let left): self?.show(left)
+            case .success(let left):
+                guard let self else { return }
+                show(left)
+                window.announce(tr("{0} was signed out on this computer.", name(of: account)))
             case .failure(let error):
                 if let problem = Problem(error) { self?.errors.show(problem) { [weak self] in self?.signOut() } }
             }

@@ -7,7 +7,7 @@ extension SearchWindow {
     func build() {
         let starting = StatusPage(icon: "network-server-symbolic", title: tr("Starting…"))
         stack.add(.starting, Box.column(menuBar(), starting))
-        stack.add(.failed, Box.column(menuBar(), failure.widget), first: failure.tryAgain)
+        stack.add(.failed, Box.column(menuBar(), failure.widget))
         let buttons = signInButtons
         stack.add(.signIn, signInPane(Box.column(spacing: 12, buttons)), first: buttons.first)
         stack.add(.search, leaflet)
@@ -27,6 +27,8 @@ extension SearchWindow {
         detailsMenu.isVisible = isFolded
         listHeader.showWindowButtons(atEnd: isFolded)
         detailsHeader.showWindowButtons(atStart: isFolded)
+        // The person who was looked at stays in view.
+        if isFolded, details.shown == .person { leaflet.showDetails() }
     }
 
     /// Returns a header bar with the primary menu, which F10 opens.
@@ -63,7 +65,7 @@ extension SearchWindow {
     }
 
     var searchPane: Widget {
-        let title = Label(tr("People")).onOneLine().styled("title").aligned(horizontally: .center)
+        let title = Label(tr("People")).inHeader().styled("title")
         listHeader.setTitle(Box.column(title, person).aligned(vertically: .center))
         listHeader.add(atStart: accountMenu)
         listHeader.add(atEnd: primaryMenu())
@@ -81,7 +83,7 @@ extension SearchWindow {
     }
 
     var detailsPane: Widget {
-        detailsHeader.setTitle(Label(tr("Person")).onOneLine().styled("title"))
+        detailsHeader.setTitle(Label(tr("Person")).inHeader().styled("title"))
         detailsHeader.add(atStart: back)
         detailsHeader.add(atEnd: detailsMenu)
         let empty = StatusPage(

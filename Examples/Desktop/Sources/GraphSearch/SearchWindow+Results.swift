@@ -86,8 +86,14 @@ extension SearchWindow {
             listStack.show(search.people.isEmpty ? .waiting : .people)
             fail(error)
         }
-        // The first pages may not fill a tall window.
-        if case .paused = phase, !search.people.isEmpty, scroll.isNearEnd { search.readOn() }
+        switch phase {
+        // The first pages may not fill a tall window; a short one is the last, and after it nothing is requested.
+        case .paused where scroll.isNearEnd || search.people.count < search.query.pageSize: search.readOn()
+        case .paused: window.announce(tr("People found so far: {0}", "\(search.people.count)"))
+        case .complete where search.people.isEmpty: window.announce(tr("No People Found"))
+        case .complete: window.announce(tr("People found: {0}", "\(search.people.count)"))
+        default: break
+        }
     }
 
     private func showCount(_ count: Int) {
@@ -119,6 +125,6 @@ extension SearchWindow {
         guard let people = search?.people, people.indices.contains(number) else { return }
         personPage.show(people[number])
         details.show(.person)
-        if leaflet.isFolded { leaflet.showDetails() }
+        if leaflet.isFolded { leaflet.showDetails() } else { window.announce(PersonPage.text(of: people[number])) }
     }
 }

@@ -15,7 +15,7 @@ final class SearchWindow {
     let application: Application
     let choices: Choices
     let stack = Stack<Page>()
-    private(set) lazy var failure = FailurePage(title: tr("The program cannot start")) { [weak self] in
+    private(set) lazy var failure = FailurePage(title: tr("The Program Cannot Start")) { [weak self] in
         self?.begin($0)
     }
     let spinner = Spinner()
@@ -23,7 +23,7 @@ final class SearchWindow {
     let field = SearchField(hint: tr("Given name"))
     private(set) lazy var pageErrors = ErrorBar()
     private(set) lazy var listErrors = ErrorBar()
-    let list = ListBox(.sidebar)
+    let list = ListBox(.sidebar, name: tr("People"))
     let listStack = Stack<ListPage>()
     let nothing = StatusPage(icon: "system-search-symbolic", title: tr("No People Found"))
     let more = Spinner()
@@ -51,7 +51,7 @@ final class SearchWindow {
         self?.signInBar.isWaiting = $0
     }
     /// The name of the account that searches, beneath the title.
-    let person = Label().onOneLine().styled("subtitle").aligned(horizontally: .center)
+    let person = Label().inHeader().styled("subtitle")
 
     /// The error bar of the visible page.
     var errors: ErrorBar { current == nil ? pageErrors : listErrors }
@@ -60,6 +60,8 @@ final class SearchWindow {
     private var clouds: [Cloud] = []
     var accounts: SearchAccounts?
     var known: [StoredAccount] = []
+    /// The lines of the account menu for the accounts, and for more of them.
+    var lines: [MenuButton.Item] = []
     var current: StoredAccount?
     var search: UserSearch?
     /// Fetches the last search of an account that becomes current.

@@ -7,6 +7,8 @@ import IdentityClient
 struct AccountNews {
     /// The accounts that this window signs out, until their removal is reported.
     private var leaving: Set<Account.ID> = []
+    /// The accounts that this window has signed in, until that is reported.
+    private var arriving: Set<Account.ID> = []
     /// The accounts added during a sign-in in this window; one of them may be its result.
     private var arrived: [Account]?
 
@@ -17,6 +19,7 @@ struct AccountNews {
     /// by other programs.
     mutating func didSignIn(_ account: Account?) -> [String] {
         let others = (arrived ?? []).filter { $0.id != account?.id }
+        if let account, others.count == arrived?.count { arriving.insert(account.id) }
         arrived = nil
         return others.map(Self.arrival)
     }
@@ -33,6 +36,7 @@ struct AccountNews {
                 arrived?.append(account)
                 return nil
             }
+            if arriving.remove(account.id) != nil { return nil }
             return Self.arrival(account)
         case .removed:
             if leaving.remove(account.id) != nil { return nil }

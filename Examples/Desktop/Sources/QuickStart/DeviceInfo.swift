@@ -54,13 +54,23 @@ struct DeviceInfo: Sendable {
         switch cache {
         case let desktop as DesktopTokenCache:
             do {
-                return try await desktop.openedStore(for: group).explanation
+                return Self.text(of: try await desktop.openedStore(for: group).store)
             } catch let error as AuthenticationError {
                 return Problem(error)?.text ?? error.message
             }
         case is FileTokenCache: return tr("in files in clear text, which only you may read")
         case is InMemoryTokenCache: return tr("in memory, until the program ends")
         default: return tr("in a store of the program's own")
+        }
+    }
+
+    private static func text(of store: TokenStore) -> String {
+        switch store {
+        case .encryptedFile: tr("in encrypted files, with their key in the keyring")
+        case .keyring: tr("in the keyring")
+        case .file: tr("in files in clear text, which only you may read")
+        case .memory: tr("in memory, until the program ends")
+        default: tr("in a store of the program's own")
         }
     }
 
@@ -75,7 +85,7 @@ struct DeviceInfo: Sendable {
             let version = facts.version ?? tr("unknown")
             return facts.product.map { tr("{0}, version {1}", $0, version) } ?? tr("version {0}", version)
         } catch let error as AuthenticationError {
-            return error.message
+            return Problem(error)?.text ?? error.message
         }
     }
 
@@ -83,11 +93,12 @@ struct DeviceInfo: Sendable {
         do {
             let status = try await KeyringTokenCache(applicationName: tr("Quick Start")).status()
             let provider = status.provider ?? tr("a program that the system does not name")
+            let name = status.collection.isEmpty ? tr("no name") : status.collection
             return status.isLocked
-                ? tr("“{0}” of {1}, locked", status.collection, provider)
-                : tr("“{0}” of {1}, unlocked", status.collection, provider)
+                ? tr("“{0}” of {1}, locked", name, provider)
+                : tr("“{0}” of {1}, unlocked", name, provider)
         } catch let error as AuthenticationError {
-            return error.message
+            return Problem(error)?.text ?? error.message
         }
     }
 }

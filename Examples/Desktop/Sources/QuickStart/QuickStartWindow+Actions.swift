@@ -16,7 +16,7 @@ extension QuickStartWindow {
             self?.showDevice()
         }
         application.addAction("clear", keys: ["<Control>l"], title: tr("Clear the Log")) { [weak self] in
-            self?.log.clear()
+            self?.logView.clear()
         }
         application.addAction("cancel", keys: ["Escape"], title: tr("Cancel")) { [weak self] in
             self?.cancel()
@@ -32,30 +32,36 @@ extension QuickStartWindow {
         activity.start { [weak self, signInBar] in
             try await session.callGraph(asAnother: asAnother) { parameters in
                 self?.news.willSignIn()
-                return try await signInBar.signIn(with: session.application, parameters)
+                let result = try await signInBar.signIn(with: session.application, parameters)
+                self?.signedIn(result.account)
+                return result
             }
         } then: { [weak self] outcome in
             self?.called(outcome)
         }
     }
 
+    /// Says who has signed in, whatever becomes of the call.
+    private func signedIn(_ account: Account) {
+        for line in news.didSignIn(account) { note(line) }
+        note(tr("{0} has signed in.", account.label))
+        show(account)
+    }
+
     private func called(_ outcome: Result<GraphAnswer, any Error>) {
-        for line in news.didSignIn(try? outcome.get().account) { note(line) }
+        for line in news.didSignIn(nil) { note(line) }
         switch outcome {
         case .success(let answer):
-            if answer.wasInteractive {
-                note(tr("{0} has signed in.", answer.account.label))
-            }
             show(answer.account)
             note(answer.sourceText)
             note(tr("Microsoft Graph answered with status {0}:", "\(answer.status)"))
-            log.append(answer.text)
+            logView.append(answer.text)
         case .failure(let error):
             guard let problem = Problem(error) else { return note(tr("The sign-in was cancelled.")) }
             switch (error as? AuthenticationError)?.code {
             case AuthenticationError.Code.accountSelectionRequired?: askWho()
             case AuthenticationError.Code.adminConsentRequired?:
-                note(problem.full)
+                log(problem.full)
                 errors.show(problem, title: tr("_Ask an Administrator")) { [weak self] in
                     self?.askAdministrator()
                 }
@@ -110,7 +116,7 @@ extension QuickStartWindow {
         case .succeeded: tr("The browser was signed out as well.")
         case .unconfirmed: tr("The computer is shared: finish signing out in the browser.")
         case .unavailable: tr("The computer is shared, and the provider has no page to sign out at: close the browser.")
-        case .failed(let error): tr("The computer is shared: close the browser. {0}", error.message)
+        case .failed(let error): tr("The computer is shared: close the browser. {0}", Problem(error)?.text ?? "")
         }
     }
 

@@ -15,7 +15,7 @@ extension QuickStartWindow {
         let call = Button(tr("_Call Microsoft Graph"), action: "call").styled("suggested-action")
         stack.add(.ready, ready(call), first: call)
         stack.add(.choosing, choosing)
-        stack.add(.failed, failure.widget, first: failure.tryAgain)
+        stack.add(.failed, failure.widget)
         window.content = Box.column(header, stack.expanding(vertically: true))
     }
 
@@ -45,11 +45,11 @@ extension QuickStartWindow {
             person,
             buttons,
             signInBar.widget,
-            log
+            logView.sized(height: 160)
         )
         return Box.column(
             errors,
-            Clamp(content.margin(horizontal: 18, vertical: 18), width: 720).expanding(vertically: true)
+            ScrolledView(Clamp(content.margin(horizontal: 18, vertical: 18), width: 720))
         )
     }
 }

@@ -39,7 +39,7 @@ extension QuickStartWindow {
             }
         )
         stack.show(.choosing)
-        people.focus()
+        people.focusWhenShown()
     }
 
     private func choose(_ account: Account) {

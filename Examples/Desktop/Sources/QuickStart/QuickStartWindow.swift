@@ -15,12 +15,12 @@ final class QuickStartWindow {
     let stack = Stack<Page>()
     let spinner = Spinner()
     let avatar = Avatar("", size: 48)
-    let name = Label().onOneLine().styled("heading")
-    let username = Label().onOneLine().styled("dim-label")
+    let name = Label().styled("heading")
+    let username = Label().styled("dim-label")
     let errors = ErrorBar()
-    let people = ListBox(.boxed)
-    let log = LogView(name: tr("Log"))
-    private(set) lazy var failure = FailurePage(title: tr("The program cannot start")) { [weak self] in
+    let people = ListBox(.boxed, name: tr("Accounts"))
+    let logView = LogView(name: tr("Log"))
+    private(set) lazy var failure = FailurePage(title: tr("The Program Cannot Start")) { [weak self] in
         self?.begin($0)
     }
     private(set) lazy var signInBar = SignInBar(choices.program.page) { [weak self] isShown in
@@ -100,7 +100,7 @@ final class QuickStartWindow {
         if let cloud = program?.cloud { return cloud }
         let cloud = try await Cloud.open(choices.program, else: nil, graphURL: choices.graphURL)
         if let url = cloud.standInURL {
-            log.append(tr("The cloud is a stand-in on this machine: {0}", url.absoluteString))
+            logView.append(tr("The cloud is a stand-in on this machine: {0}", url.absoluteString))
         }
         return cloud
     }
@@ -157,20 +157,26 @@ final class QuickStartWindow {
         application.setAction("sign-out", isEnabled: account != nil)
     }
 
-    /// Adds a line with the time.
+    /// Adds a line to the log, and has a screen reader say it.
     func note(_ text: String) {
+        log(text)
+        window.announce(text)
+    }
+
+    /// Adds a line with the time to the log.
+    func log(_ text: String) {
         let style = Date.VerbatimFormatStyle(
             format:
                 "\(hour: .twoDigits(clock: .twentyFourHour, hourCycle: .zeroBased)):\(minute: .twoDigits):\(second: .twoDigits)",
             timeZone: .current,
             calendar: .current
         )
-        log.append("\(Date().formatted(style))  \(text)")
+        logView.append("\(Date().formatted(style))  \(text)")
     }
 
     /// Shows a problem, above the log and in it.
     func report(_ problem: Problem, retry: (@MainContext () -> Void)? = nil) {
-        note(problem.full)
+        log(problem.full)
         errors.show(problem, action: retry)
     }
 }

@@ -107,12 +107,16 @@ struct GraphAnswer: Sendable {
         }
     }
 
-    /// The body in readable form: JSON with one line for each member, ordered by name; any other body unchanged.
+    /// The body in readable form: JSON with one line for each member, ordered by name; the size of what is no text; the
+    /// beginning of any other body.
     var text: String {
         let options: JSONSerialization.WritingOptions = [.prettyPrinted, .sortedKeys, .withoutEscapingSlashes]
         guard let object = try? JSONSerialization.jsonObject(with: Data(body)),
             let data = try? JSONSerialization.data(withJSONObject: object, options: options)
-        else { return String(decoding: body.prefix(4096), as: UTF8.self) }
+        else {
+            return String(validating: body, as: UTF8.self).map { String($0.prefix(4096)) }
+                ?? tr("{0} bytes that are not text", "\(body.count)")
+        }
         return String(decoding: data, as: UTF8.self)
     }
 }

@@ -17,14 +17,13 @@ final class TaskList {
     /// Called with the task whose remove button was pressed.
     var onRemove: (@MainContext (TodoTask) -> Void)?
 
-    private let entry = EntryRow(title: tr("New Task"))
+    private let entry = TextField(hint: tr("New Task"))
     private let stack = Stack<Page>()
-    private let list = ListBox(.boxed)
+    private let list = ListBox(.boxed, name: tr("Tasks"))
     private var rows: [TaskRow] = []
 
     init() {
-        let form = ListBox(.boxed)
-        form.append(entry)
+        let form = Box.row(spacing: 6, entry.expanding())
         stack.add(
             .empty,
             StatusPage(
@@ -38,11 +37,7 @@ final class TaskList {
             Clamp(form.margin(horizontal: 12, vertical: 12)),
             stack.expanding(vertically: true)
         )
-        list.named(tr("Tasks"))
-        entry.add(
-            Button(icon: "list-add-symbolic", hint: tr("Add the Task")) { [weak self] in self?.add() }
-                .styled("flat").aligned(vertically: .center)
-        )
+        form.append(Button(icon: "list-add-symbolic", hint: tr("Add the Task")) { [weak self] in self?.add() })
         entry.onActivation { [weak self] in self?.add() }
         list.onActivation { [weak self] in self?.rows[$0].toggle() }
     }
@@ -54,6 +49,7 @@ final class TaskList {
             for (row, task) in zip(rows, tasks) { row.show(task) }
             return
         }
+        let focused = list.focusedRow
         list.removeAll()
         rows = tasks.map { task in
             TaskRow(task) { [weak self] in
@@ -63,11 +59,15 @@ final class TaskList {
             }
         }
         for row in rows { list.append(row.row) }
+        // The row with the focus is gone: the one in its place has it now.
+        guard let focused else { return }
+        if rows.isEmpty { entry.focusWhenShown() } else { rows[min(focused, rows.count - 1)].row.focusWhenShown() }
     }
 
-    /// Moves the keyboard focus to the field.
+    /// Moves the keyboard focus to the field, now or when it is on display.
     func focusEntry() {
         entry.focus()
+        entry.focusWhenShown()
     }
 
     /// Restores a text that could not be added, unless the person has typed something else meanwhile.
@@ -99,8 +99,8 @@ private final class TaskRow {
         self.task = task
         self.onChange = onChange
         box = CheckBox(isChecked: task.isDone).named(tr("Done: {0}", task.text))
-        row = Row(title: task.text, prefix: box, isActivatable: true).wrapping()
-        row.setStyled("dim-label", task.isDone)
+        row = Row(title: task.text, prefix: box, isActivatable: true)
+        row.crossOut(task.isDone)
         let remove = Button(icon: "user-trash-symbolic", hint: tr("Remove: {0}", task.text)) { onRemove(task) }
         row.add(remove.styled("flat").aligned(vertically: .center))
         box.onChange { [weak self] isDone in
@@ -113,7 +113,7 @@ private final class TaskRow {
     func show(_ task: TodoTask) {
         self.task = task
         box.isChecked = task.isDone
-        row.setStyled("dim-label", task.isDone)
+        row.crossOut(task.isDone)
     }
 
     func toggle() {

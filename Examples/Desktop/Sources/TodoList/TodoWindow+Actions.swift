@@ -13,6 +13,9 @@ extension TodoWindow {
         application.addAction("refresh", keys: ["F5", "<Control>r"], title: tr("Refresh")) { [weak self] in
             self?.refresh(.asking)
         }
+        application.addAction("undo", keys: ["<Control>z"], title: tr("Undo the Removal")) { [weak self] in
+            self?.undoRemoval()
+        }
         application.addAction("sign-in") { [weak self] in self?.signIn() }
         application.addAction("edit-profile", keys: ["<Control>e"], title: tr("Edit the Profile")) { [weak self] in
             self?.editProfile()
@@ -52,7 +55,9 @@ extension TodoWindow {
         } then: { [weak self] outcome in
             guard let self else { return }
             switch outcome {
-            case .success(let account): show(account)
+            case .success(let account):
+                show(account)
+                window.announce(tr("{0} has signed in.", Self.name(of: account)))
             case .failure(let error): leaveBrowser(error)
             }
         }
@@ -88,7 +93,9 @@ extension TodoWindow {
         } then: { [weak self] outcome in
             guard let self else { return }
             switch outcome {
-            case .success: show(nil)
+            case .success:
+                show(nil)
+                window.announce(tr("{0} was signed out on this computer.", Self.name(of: account)))
             case .failure(let error): fail(error)
             }
         }
@@ -125,6 +132,7 @@ extension TodoWindow {
             try await $0.add(text)
         } then: { window, _, _ in
             window.fetchNewList()
+            window.window.announce(tr("“{0}” was added.", text))
         } orElse: { [weak self] in
             self?.list.restore(text)
         }
@@ -145,18 +153,23 @@ extension TodoWindow {
             try await $0.remove(task)
         } then: { window, _, id in
             window.state.remove(task, of: id)
-            window.toasts.show(tr("“{0}” was removed.", task.text), button: tr("Undo")) { [weak window] in
-                window?.restore(task, of: id)
-            }
+            window.removed = task
+            let text = tr("“{0}” was removed.", task.text)
+            window.window.announce("\(text) \(tr("Ctrl+Z brings it back."))")
         }
     }
 
-    private func restore(_ task: TodoTask, of id: Account.ID) {
-        guard id == service?.account.id else { return }
+    /// Restores the task that was removed last.
+    private func undoRemoval() {
+        guard let task = removed else { return }
+        removed = nil
         change {
             try await $0.restore(task)
         } then: { window, _, _ in
             window.fetchNewList()
+            window.window.announce(tr("“{0}” is back.", task.text))
+        } orElse: { [weak self] in
+            self?.removed = task
         }
     }
 

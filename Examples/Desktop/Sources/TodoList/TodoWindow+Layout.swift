@@ -8,7 +8,7 @@ extension TodoWindow {
     /// Adds the widgets to the window.
     func build() {
         let header = HeaderBar()
-        let title = Label(tr("To-Do List")).onOneLine().styled("title").aligned(horizontally: .center)
+        let title = Label(tr("To-Do List")).inHeader().styled("title")
         header.setTitle(Box.column(title, person).aligned(vertically: .center))
         let menu = MenuButton(icon: "open-menu-symbolic", hint: tr("Menu"), isPrimary: true)
         menu.show([
@@ -34,8 +34,9 @@ extension TodoWindow {
             first: signIn
         )
         stack.add(.inBrowser, browserPage)
-        stack.add(.tasks, toasts)
-        stack.add(.failed, failedPage.widget, first: failedPage.tryAgain)
+        let notice = Clamp(removal.widget.margin(horizontal: 12, vertical: 6))
+        stack.add(.tasks, Box.column(notice, list.widget.expanding(vertically: true)))
+        stack.add(.failed, failedPage.widget)
         let waiting = signInBar.widget.margin(horizontal: 18, vertical: 12)
         window.content = Box.column(header, errors, stack.expanding(vertically: true), waiting)
         list.onAdd = { [weak self] in self?.add($0) }
@@ -45,7 +46,7 @@ extension TodoWindow {
 
     /// Shows the whole state.
     func render() {
-        person.text = state.account.map { $0.displayName ?? $0.username ?? tr("an account without a name") } ?? ""
+        person.text = state.account.map(Self.name) ?? ""
         person.isVisible = state.account != nil
         list.show(state.tasks)
         tellStep()
@@ -55,8 +56,14 @@ extension TodoWindow {
         application.setAction("edit-profile", isEnabled: isIdle && isSignedIn && session?.settings.editProfile != nil)
         application.setAction("refresh", isEnabled: isIdle && (isSignedIn || state.page == .failed))
         application.setAction("new-task", isEnabled: state.page == .tasks)
+        application.setAction("undo", isEnabled: state.page == .tasks && removed != nil)
         stack.show(state.page)
         showError()
+    }
+
+    /// Returns the account's name as people see it.
+    static func name(of account: Account) -> String {
+        account.displayName ?? account.username ?? tr("an account without a name")
     }
 
     private func tellStep() {

@@ -13,8 +13,11 @@ final class TodoWindow {
     let choices: Choices
     let stack = Stack<TodoState.Page>()
     let list = TaskList()
-    private(set) lazy var toasts = ToastOverlay(list.widget)
-    let person = Label().onOneLine().styled("subtitle").aligned(horizontally: .center)
+    private(set) lazy var removal = NoticeBar(button: tr("_Undo"), action: "undo") { [weak self] in
+        self?.removed = nil
+        self?.render()
+    }
+    let person = Label().inHeader().styled("subtitle")
     let browserPage = StatusPage(icon: "web-browser-symbolic", title: "")
     private(set) lazy var failedPage = FailurePage(title: tr("Your Tasks Cannot Be Shown")) { [weak self] in
         self?.refresh($0)
@@ -35,6 +38,10 @@ final class TodoWindow {
     var state = TodoState()
     var session: TodoSession?
     var service: TodoService?
+    /// The task that was removed last, and can be restored.
+    var removed: TodoTask? {
+        didSet { removal.show(removed.map { tr("“{0}” was removed.", $0.text) }) }
+    }
     /// The changes in progress, one activity for each task, so that no change cancels another.
     var changes: [Int: Change] = [:]
     var lastChange = 0
@@ -111,6 +118,7 @@ final class TodoWindow {
         guard let session else { return }
         cancelChanges()
         newList.cancel()
+        removed = nil
         service = account.map { TodoService(session: session, account: $0) }
         state.found(account)
         render()

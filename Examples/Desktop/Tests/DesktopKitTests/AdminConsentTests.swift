@@ -48,7 +48,7 @@ struct AdminConsentTests {
             policy: "b2c_1_susi"
         )
         for authority in [b2c, try .entra(.consumers)] {
-            let error = #expect(throws: AuthenticationError.self) { try consent(authority) }
+            let error = #expect(throws: WordedError.self) { try consent(authority) }
             #expect(error?.code == .unsupported)
         }
     }
@@ -71,15 +71,15 @@ struct AdminConsentTests {
     func takesNothingElseForAYes(_ query: String, _ code: AuthenticationError.Code) throws {
         let answer = try #require(URL(string: "\(Self.redirectURI)/?\(query)"))
         let consent = try consent(.entra(.common))
-        let error = #expect(throws: AuthenticationError.self) { try consent.tenant(from: answer) }
+        let error = #expect(throws: WordedError.self) { try consent.tenant(from: answer) }
         #expect(error?.code == code)
     }
 
     @Test func saysWhyItWasRefused() throws {
         let answer = try #require(URL(string: "\(Self.redirectURI)/?error=access_denied&state=s1"))
         let consent = try consent(.entra(.common))
-        let error = #expect(throws: AuthenticationError.self) { try consent.tenant(from: answer) }
-        #expect(error?.message.hasSuffix("access_denied") == true)
+        let error = #expect(throws: WordedError.self) { try consent.tenant(from: answer) }
+        #expect(error?.text.hasSuffix("access_denied") == true)
     }
 
     @Test func waitsForTheAnswerThatBelongsToItsQuestion() async throws {

@@ -1,9 +1,10 @@
 // Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
 
-import DesktopKit
 import Foundation
 import IdentityClient
 import Testing
+
+@testable import DesktopKit
 
 @Suite struct ProblemTests {
     @Test func saysNothingOfWhatThePersonDid() {
@@ -64,5 +65,27 @@ import Testing
 
     @Test func showsTheLibrarysWordsForTheRest() throws {
         #expect(try #require(Problem(AuthenticationError(.cacheFull, "No room."))).text == "No room.")
+    }
+
+    /// The library's words are English: people who read another language find them only in what is copied for support.
+    @Test(arguments: [AuthenticationError.Code.cacheFull, .userCancelled, .invalidIDToken, .invalidScope])
+    func showsNoEnglishWordsOfTheLibraryToOthers(_ code: AuthenticationError.Code) {
+        let error = AuthenticationError(code, "Words of the library.")
+        #expect(Problem.text(of: error, isEnglish: false) != error.message)
+    }
+
+    @Test func keepsTheLibrarysWordsForSupport() throws {
+        let problem = try #require(Problem(AuthenticationError(.invalidIDToken, "The signature is missing.")))
+        #expect(problem.text == "The provider's answer cannot be used. Tell its administrator.")
+        #expect(!problem.full.contains("signature"))
+        #expect(problem.forSupport == "\(problem.full)\nThe signature is missing.")
+    }
+
+    @Test(arguments: [
+        (AuthenticationError.Code.keyringNoService, true), (.keyringNoDefaultCollection, true), (.keyringLocked, false),
+    ])
+    func knowsWhereThereIsNoKeyring(_ code: AuthenticationError.Code, _ expected: Bool) throws {
+        let problem = try #require(Problem(AuthenticationError(code, "Words of the library.")))
+        #expect(problem.hasNoKeyring == expected && problem.text != "Words of the library.")
     }
 }

@@ -32,6 +32,20 @@ import Testing
         #expect(try ProgramOptions.parse([]).registration(else: settings) == settings)
     }
 
+    @Test func namesAnyOtherProviderByItsIssuer() throws {
+        let options = try ProgramOptions.parse(["--client-id", "abc", "--issuer", "https://id.example.com"])
+        let authority = try Authority.openIDConnect(issuer: "https://id.example.com")
+        #expect(try options.registration() == Registration(clientID: "abc", authority: authority))
+    }
+
+    @Test(arguments: [
+        ["--client-id", "abc", "--issuer", "id.example.com"],
+        ["--client-id", "abc", "--issuer", "https://a.example", "--authority", "https://login.microsoftonline.com/common"],
+    ])
+    func refusesAnIssuerThatIsNoneOrASecondProvider(_ arguments: [String]) {
+        #expect(throws: (any Error).self) { try ProgramOptions.parse(arguments) }
+    }
+
     @Test func refusesAProviderWithoutAClient() throws {
         let options = try ProgramOptions.parse(["--authority", "https://login.microsoftonline.com/common"])
         #expect(throws: ValidationError.self) { try options.registration() }

@@ -25,6 +25,16 @@ import Testing
         #expect(news.line(for: .removed(alice)) != nil)
     }
 
+    /// The news of a sign-in may come after its end: the call of Graph that follows is cancelled, or fails.
+    @Test func isSilentAboutItsOwnSignInThatIsReportedLate() {
+        var news = AccountNews()
+        news.willSignIn()
+        #expect(news.didSignIn(alice).isEmpty)
+        #expect(news.didSignIn(nil).isEmpty)
+        #expect(news.line(for: .added(alice)) == nil)
+        #expect(news.line(for: .added(alice)) != nil)
+    }
+
     @Test func tellsLaterOfWhoCameMeanwhile() {
         var news = AccountNews()
         news.willSignIn()
