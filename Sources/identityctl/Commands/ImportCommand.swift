@@ -17,8 +17,8 @@ struct ImportCommand: ToolCommand {
             share the file or item, name it with --cache msal:FILE or --cache msal-keyring:ITEM instead.
 
             With --refresh-token-file, redeems the refresh token of another program at once, and stores what the provider \
-            answers as a sign-in. If the provider refuses the token, nothing is stored. The file stays as it is: delete it \
-            afterwards.
+            answers as a sign-in. If the provider refuses the token, nothing is stored. If the answer cannot be stored, the \
+            status is 11: the provider may have ended the token in the file. The file stays as it is: delete it afterwards.
 
             With --device-secret, signs you in by the sign-in of another program of the same publisher, whose tokens are in \
             the same --group, without a browser (Native SSO). That program has signed in with the scope device_sso.
@@ -100,10 +100,9 @@ struct ImportCommand: ToolCommand {
             secretType: type ?? .deviceSecret,
             audience: audience
         )
+        if let failure = await session.storageFailure(of: result) { throw failure.ofAWrite }
         session.console.line("Signed in as \(result.account.shortLabel).")
-        if await session.isStored(result) {
-            await session.keepAccountOfProfile(result.account, provider, application)
-        }
+        await session.keepAccountOfProfile(result.account, provider, application)
     }
 
     private func takeOver(_ from: Given, in session: Session) async throws {
@@ -130,10 +129,20 @@ struct ImportCommand: ToolCommand {
         let scopes = Set(try session.environment.words("scope", scopes).map(Scope.init(rawValue:)))
         let application = try application(in: session)
         let result = try await application.acquireToken(byRefreshToken: file.contentAsToken(), scopes: scopes)
-        session.console.line("Took over \(result.account.label).")
-        if await session.isStored(result) {
-            await session.keepAccountOfProfile(result.account, provider, application)
+        if let failure = await session.storageFailure(of: result) {
+            let loss = AuthenticationError(
+                failure.code,
+                "\(result.account.label) was not taken over: the provider's answer could not be stored, and the provider may "
+                    + "have ended the refresh token in \(file.text.printable). \(failure.ofAWrite.message) Then import once more; "
+                    + "if the provider refuses the token, sign in: identityctl login",
+                correlationID: failure.correlationID,
+                underlyingError: failure
+            )
+            session.report(loss)
+            throw Ended(status: .notStored)
         }
+        session.console.line("Took over \(result.account.label).")
+        await session.keepAccountOfProfile(result.account, provider, application)
     }
 
     private func application(in session: Session) throws -> PublicClientApplication {

@@ -241,23 +241,35 @@ struct LoginCommand: ToolCommand {
                 """
             )
         }
+        if await session.storageFailure(of: result) == nil {
+            try await tell(of: result, after: previous, isPersistent: isPersistent, session, application)
+        }
+        try await end(with: result, session, isPersistent: isPersistent)
+    }
+
+    /// Says who is signed in, with tokens that are stored.
+    private func tell(
+        of result: AuthenticationResult,
+        after previous: Account?,
+        isPersistent: Bool,
+        _ session: Session,
+        _ application: PublicClientApplication
+    ) async throws {
         session.console.line(
             application.configuration.authority.issuesIDTokens
                 ? "Signed in as \(result.account.shortLabel)."
                 : "Signed in. The server does not say who that is; the account's id is \(result.account.label)"
         )
-        if isPersistent {
-            await session.keepAccountOfProfile(result.account, provider, application)
-            if let previous, previous.id != result.account.id {
-                session.console.line(
-                    "The default account is \(result.account.label) now. Before, it was \(previous.label). To change it, run: "
-                        + sharedOptions.ofProviderAndCache.command("accounts --default NAME")
-                )
-            }
-            let scopes = try token.scopes(session.environment)
-            try await application.checkAccount(of: session.environment.profile, beside: result, scopes)
+        guard isPersistent else { return }
+        await session.keepAccountOfProfile(result.account, provider, application)
+        if let previous, previous.id != result.account.id {
+            session.console.line(
+                "The default account is \(result.account.label) now. Before, it was \(previous.label). To change it, run: "
+                    + sharedOptions.ofProviderAndCache.command("accounts --default NAME")
+            )
         }
-        try await end(with: result, session, isPersistent: isPersistent)
+        let scopes = try token.scopes(session.environment)
+        try await application.checkAccount(of: session.environment.profile, beside: result, scopes)
     }
 
     /// Prints the token if requested, and otherwise names the command that prints it.
@@ -266,7 +278,7 @@ struct LoginCommand: ToolCommand {
         guard try !session.isJSON && (isBound || !prints(session.environment)) else {
             return try await session.write(result, isPersistent: isPersistent)
         }
-        if let failure = await session.storageFailure(of: result) { throw failure }
+        if let failure = await session.storageFailure(of: result) { throw failure.ofAWrite }
         guard !isBound, result.source != .cache || session.console.isTerminal else { return }
         session.console.line("To print the access token, run: \(sharedOptions.command("token"))")
     }

@@ -91,7 +91,9 @@ final class Session: Sendable {
             return !isPersistent
         }
         guard isFirst else { return false }
-        console.line("The new tokens are not stored yet; this is tried for ten seconds more. \(failure.message)")
+        console.line(
+            "The new tokens are not stored yet; this is tried for ten seconds more. \(failure.messageOfAWrite)"
+        )
         return await Self.finish(application, within: .seconds(10))
     }
 
@@ -109,7 +111,7 @@ final class Session: Sendable {
         return AuthenticationError(
             failure.code,
             "The provider gave a new refresh token, which could not be stored, and may not accept the old one again. "
-                + "\(failure.message) If a later command ends with status 2, sign in again.",
+                + "\(failure.messageOfAWrite) If a later command ends with status 2, sign in again.",
             correlationID: failure.correlationID,
             underlyingError: failure
         )
@@ -219,7 +221,7 @@ extension Session {
     /// Returns whether the tokens are stored, and warns if they are not.
     func isStored(_ result: AuthenticationResult) async -> Bool {
         guard let failure = await storageFailure(of: result) else { return true }
-        let reason = PlainReport.withReference(failure)
+        let reason = PlainReport.withReference(failure.ofAWrite)
         console.line("Warning: the tokens could not be kept for the next time. \(reason)")
         return false
     }
@@ -228,5 +230,19 @@ extension Session {
     func storageFailure(of result: AuthenticationResult) async -> AuthenticationError? {
         guard case .failed(let failure) = result.persistence, await !finishPendingWork() else { return nil }
         return failure
+    }
+}
+
+extension AuthenticationError {
+    /// The message about tokens that were not stored. Of a keyring that cannot be read, it also says that the sign-in in it stays;
+    /// that says nothing about new tokens.
+    fileprivate var messageOfAWrite: String {
+        message.replacing("; there is no need to sign in again", with: "")
+            .replacing(" There is no need to sign in again.", with: "")
+    }
+
+    /// The same error with the message about tokens that were not stored.
+    var ofAWrite: AuthenticationError {
+        AuthenticationError(code, messageOfAWrite, correlationID: correlationID, underlyingError: underlyingError)
     }
 }

@@ -1,6 +1,7 @@
 // Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
 
 import Foundation
+import Glibc
 import IdentityClient
 import IdentityTestSupport
 import IdentityTesting
@@ -96,9 +97,7 @@ import Testing
     @Test(.timeLimit(.minutes(1))) func takesASignInOverByItsRefreshToken() async throws {
         let setup = try ToolSetup()
         #expect(try await setup.login().status == 0)
-        let records = try setup.cacheContents().values.map { String(decoding: $0, as: UTF8.self) }
-        let found = records.compactMap { $0.firstMatch(of: /"RefreshToken":.*?"secret":"([^"]+)"/)?.output.1 }
-        let token = String(try #require(found.first))
+        let token = try setup.refreshToken()
         let path = "\(setup.directory.path)/old-token"
         try Data((token + "\n").utf8).write(to: URL(fileURLWithPath: path))
         var variables = setup.variables
@@ -120,6 +119,30 @@ import Testing
         #expect(
             try await Tool.run(["import", "--refresh-token-file", path, "--from", "azure-cli"], variables).status == 64
         )
+    }
+
+    /// The answer has come, and a process that hangs keeps the record's lock until the tool's time is over.
+    @Test(.timeLimit(.minutes(2)), arguments: [true, false])
+    func saysThatNothingWasTakenOverIfNothingIsStored(byDeviceSecret: Bool) async throws {
+        let setup = try ToolSetup()
+        let login = try Tool(["login", "--scope", "files.read device_sso"], setup.variables)
+        try await ScriptedBrowser(provider: nil, signingInAs: .alice).visit(try await login.shownAddress())
+        #expect(try await login.outcome().status == 0)
+        let path = "\(setup.directory.path)/old-token"
+        try Data((try setup.refreshToken() + "\n").utf8).write(to: URL(fileURLWithPath: path))
+        let gate = Gate()
+        setup.provider.failNext(.token, with: .held(by: gate))
+        let way = byDeviceSecret ? ["--device-secret"] : ["--refresh-token-file", path]
+        let tool = try Tool(["import"] + way, setup.variables)
+        try await setup.provider.waitForRequest(.token, count: 2)
+        let locks = try setup.lockRecords()
+        defer { for lock in locks { close(lock) } }
+        gate.open()
+        let outcome = try await tool.outcome()
+        #expect(outcome.status == (byDeviceSecret ? 4 : 11), "\(outcome)")
+        #expect(!outcome.errors.contains("Took over") && !outcome.errors.contains("Signed in"), "\(outcome.errors)")
+        #expect(outcome.errors.contains("(cache.busy"))
+        #expect(outcome.errors.contains("may have ended the refresh token in \(path)") == !byDeviceSecret)
     }
 
     @Test(.timeLimit(.minutes(1))) func signsInByTheDeviceSecretOfAnotherProgram() async throws {

@@ -60,6 +60,39 @@ struct KeyringProcessTests {
         }
     }
 
+    /// The keyring is locked while the provider answers: nothing that is said is about tokens that are not there.
+    @Test(.timeLimit(.minutes(1)), arguments: ["import", "login", "token"])
+    func saysNothingUntrueAboutTokensThatAreNotStored(_ command: String) async throws {
+        let (setup, options) = (try KeyringSetup(), ["--cache", "keyring"])
+        let provider = setup.tool.provider
+        let path = "\(setup.tool.directory.path)/token"
+        #expect(try await setup.login(["--cache", "file:\(setup.tool.directory.path)/cache"]).status == 0)
+        try Data(try setup.tool.refreshToken().utf8).write(to: URL(fileURLWithPath: path))
+        var variables = setup.variables
+        variables["IDENTITYCTL_PRINT_TOKEN"] = nil
+        if command != "import" { #expect(try await setup.login(options).status == 0) }
+        provider.forgetRequests()
+        let gate = Gate()
+        provider.failNext(.token, with: .held(by: gate))
+        let words = ["import": ["--refresh-token-file", path], "token": ["--force-refresh"]][command] ?? []
+        let tool = try Tool([command] + words + options, variables)
+        let address = command == "login" ? try await tool.shownAddress() : nil
+        // The page comes when the tokens are there.
+        let visit = Task {
+            if let address { try await ScriptedBrowser(provider: nil, signingInAs: .bob).visit(address) }
+        }
+        try await provider.waitForRequest(.token)
+        try setup.lock()
+        gate.open()
+        try await visit.value
+        let outcome = try await tool.outcome()
+        #expect(outcome.status == (command == "login" ? 4 : 11), "\(outcome)")
+        #expect(outcome.errors.contains("(cache.keyring_locked"), "\(outcome.errors)")
+        for untrue in ["Took over", "Signed in as", "default account is", "no need to sign in"] {
+            #expect(!outcome.errors.contains(untrue), "\(outcome.errors)")
+        }
+    }
+
     /// A keyring that does not answer is waited for once, and the bus is not blamed.
     @Test(.timeLimit(.minutes(1))) func examinesAMuteKeyring() async throws {
         let setup = try KeyringSetup()

@@ -45,7 +45,9 @@ final class KeyringSetup: Sendable {
     }
 
     /// Signs a person in.
-    func login(_ arguments: String...) async throws -> Tool.Outcome {
+    func login(_ arguments: String...) async throws -> Tool.Outcome { try await login(arguments) }
+
+    func login(_ arguments: [String]) async throws -> Tool.Outcome {
         let tool = try Tool(["login"] + arguments, variables)
         try await ScriptedBrowser(provider: nil).visit(try await tool.shownAddress())
         return try await tool.outcome()

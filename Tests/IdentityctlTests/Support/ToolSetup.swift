@@ -58,6 +58,13 @@ final class ToolSetup: Sendable {
         return try await tool.outcome()
     }
 
+    /// The stored refresh token of the only sign-in.
+    func refreshToken() throws -> String {
+        let records = try cacheContents().values.map { String(decoding: $0, as: UTF8.self) }
+        let found = records.compactMap { $0.firstMatch(of: /"RefreshToken":.*?"secret":"([^"]+)"/)?.output.1 }
+        return String(try #require(found.first))
+    }
+
     /// Takes the locks of all records that were written, as a process that hangs has them.
     ///
     /// - Returns: The open lock files, which the caller closes.
