@@ -80,7 +80,7 @@ struct KeyringBoundsTests {
 }
 
 /// Keeps the warnings that are logged.
-private struct Warnings: LogHandler {
+struct Warnings: LogHandler {
     final class Seen: Sendable {
         let messages = Mutex<[String]>([])
     }

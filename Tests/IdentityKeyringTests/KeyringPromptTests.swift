@@ -117,7 +117,10 @@ struct KeyringPromptTests {
         #expect(try await session.cache().replace(nil, with: CacheRecord("old"), for: old))
         try session.tell("items", "elsewhere")
         try session.tell("unlock", "done")
-        #expect(await failure { try await session.cache().record(for: old) }.code == .keyringLocked)
+        let error = await #expect(throws: AuthenticationError.self) { try await session.cache().record(for: old) }
+        #expect(error?.code == .keyringLocked && error?.message.contains("\"Old\", which is locked") == true)
+        let status = try await session.cache().status()
+        #expect(status.collection == "Old" && status.isLocked && !status.hasLockedItems)
         // A listing asks only if the default collection has nothing.
         #expect(await failure { try await session.cache().records(of: .account, in: old.group) }.code == .keyringLocked)
         #expect(try await session.cache().replace(nil, with: CacheRecord("new"), for: new))
@@ -129,11 +132,14 @@ struct KeyringPromptTests {
 
     @Test(.timeLimit(.minutes(1))) func saysThatItemsAreLockedInAnOpenKeyring() async throws {
         let session = try KeyringSession(.fake)
-        #expect(try await session.cache().replace(nil, with: CacheRecord("x"), for: randomKey()))
+        let key = try randomKey()
+        #expect(try await session.cache().replace(nil, with: CacheRecord("x"), for: key))
         #expect(try await !session.cache().status().hasLockedItems)
         try session.tell("items", "locked")
         let status = try await session.cache().status()
         #expect(status.hasLockedItems && !status.isLocked)
+        let error = await #expect(throws: AuthenticationError.self) { try await session.cache().record(for: key) }
+        #expect(error?.code == .keyringLocked && error?.message.contains("KeePassXC: Settings") == true)
         #expect(session.log().isEmpty)
     }
 

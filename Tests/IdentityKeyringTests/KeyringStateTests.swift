@@ -83,6 +83,49 @@ struct KeyringStateTests {
         #expect(try await session.cache().record(for: key) == CacheRecord("kept"))
     }
 
+    /// Another one has the name at once.
+    @Test(.timeLimit(.minutes(1))) func goesOnWithTheNextKeyringIfOneEndsAtTheFirstQuestion() async throws {
+        let session = try KeyringSession(.fake)
+        try session.restartFake()
+        let bus = "gdbus call --session -d org.freedesktop.DBus -o /org/freedesktop/DBus -m org.freedesktop.DBus"
+        let queue = "\(bus).ListQueuedOwners org.freedesktop.secrets"
+        #expect(try await eventually { try session.run(queue).contains("', '") })
+        try session.tell("ends", "yes")
+        let (cache, key) = (try session.cache(), try randomKey())
+        #expect(try await cache.record(for: key) == nil)
+        #expect(try !session.run(queue).contains("', '"))
+    }
+
+    /// Some keyrings find no locked items. An item that is locked at one question, and open at the next, is not absent.
+    @Test(
+        .timeLimit(.minutes(1)),
+        arguments: [
+            ("lolo", false), ("olo", false), ("ooloo", false), ("looloo", false), ("olol", true), ("lololo", true),
+            ("loll", true), ("ololl", true), ("lolllll", true), ("lololololololololo", true),
+        ]
+    )
+    func isNeverAbsentWhileItsLockChanges(_ plan: String, mayBeLocked: Bool) async throws {
+        let session = try KeyringSession(.fake)
+        let (key, kept) = (try randomKey(), CacheRecord("kept"))
+        #expect(try await session.cache().replace(nil, with: kept, for: key))
+        func outcome(_ work: (KeyringTokenCache) async throws -> Bool) async throws -> String {
+            try session.tell("locked", "no")
+            let cache = try session.cache()
+            try session.tell("plan", plan)
+            do {
+                return try await work(cache) ? "kept" : "absent"
+            } catch AuthenticationError.Code.keyringLocked {
+                return "locked"
+            }
+        }
+        let outcomes = [
+            try await outcome { try await $0.record(for: key) == kept },
+            try await outcome { try await $0.records(of: .account, in: key.group) == [key: kept] },
+            try await outcome { try await !$0.replace(nil, with: CacheRecord("x"), for: key) },
+        ]
+        #expect(outcomes.allSatisfy { $0 == "kept" || mayBeLocked && $0 == "locked" }, "\(outcomes)")
+    }
+
     @Test(.timeLimit(.minutes(1))) func answersInTimeWhenTheDaemonIsStoppedAndRecovers() async throws {
         let session = try KeyringSession(.unlocked)
         let key = try randomKey()
@@ -263,6 +306,7 @@ struct KeyringStateTests {
         let error = await #expect(throws: AuthenticationError.self) { try await cache.status() }
         #expect(error?.code == .keyringAccessDenied)
         #expect(error?.message.contains("belongs to user 65534") == true && error?.message.contains("sudo") == true)
+        #expect(error?.isOfAnothersBus == true)
     }
 
     @Test(

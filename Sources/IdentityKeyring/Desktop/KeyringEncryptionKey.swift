@@ -40,10 +40,7 @@ struct KeyringEncryptionKey: EncryptionKeyProvider {
     private func stored() async throws -> EncryptionKey? {
         guard let record = try await keyring.record(for: item) else { return nil }
         guard let key = try? EncryptionKey(record.bytes) else {  // An item of the wrong length is not our key.
-            throw AuthenticationError(
-                .cacheKeyUnavailable,
-                "The keyring's item for the key of the encrypted sign-ins is damaged."
-            )
+            throw AuthenticationError.keyringKeyDamaged
         }
         return key
     }

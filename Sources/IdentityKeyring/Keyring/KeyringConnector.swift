@@ -99,22 +99,24 @@ final class KeyringConnector: Sendable {
         defer { callLimit.signal() }
         var (hasRetired, unreadableSessions) = (false, 0)
         while true {
-            // After a failure the keyring may be restarting. If the bus started another keyring then, that would take its name.
-            let link = try await link(startsKeyring: !hasRetired)
+            var current: KeyringLink?
             do {
+                // After a failure the keyring may be restarting. If the bus started another keyring then, that would take its name.
+                let link = try await link(startsKeyring: !hasRetired)
+                current = link
                 return try await work(link)
             } catch let failure as GLibFailure {
                 switch KeyringProblem(failure) {
                 case .timedOut:
-                    link.noteMissingAnswer()
+                    current?.noteMissingAnswer()
                     throw failure
                 case .stale, .noService:
                     guard !hasRetired else { throw failure }
                     hasRetired = true
-                    link.retire()
+                    current?.retire()
                 case .undecodable:
                     unreadableSessions += 1
-                    guard unreadableSessions < link.sessionsToTry else { throw failure }
+                    guard let current, unreadableSessions < current.sessionsToTry else { throw failure }
                 default: throw failure
                 }
             }

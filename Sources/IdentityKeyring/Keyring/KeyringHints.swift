@@ -124,13 +124,8 @@ final class KeyringHints: Sendable {
                 identify(path)
             }
         case ("org.freedesktop.Secret.Service", _): memory.invalidate()
-        case ("org.freedesktop.DBus.Properties", "PropertiesChanged"):
-            // The sender chooses a signal's type.
-            guard signal.parameters.has(type: "(sa{sv}as)"),
-                signal.parameters[1]?.parts.contains(where: { $0[0]?.text == "Locked" }) ?? false
-            else { return }
-            memory.invalidate()
-        default: return
+        default:
+            if signal.tellsOfLock { memory.invalidate() }
         }
     }
 
@@ -171,5 +166,19 @@ final class KeyringHints: Sendable {
             try await connector.link(startsKeyring: false)
         }
         return connector.isListening
+    }
+}
+
+extension BusConnection.Signal {
+    /// Whether a collection may have been locked or unlocked: some keyrings tell that it changed, others which property did.
+    var tellsOfLock: Bool {
+        switch (interface, member) {
+        case ("org.freedesktop.Secret.Service", "CollectionChanged"): true
+        // The sender chooses a signal's type.
+        case ("org.freedesktop.DBus.Properties", "PropertiesChanged"):
+            parameters.has(type: "(sa{sv}as)")
+                && parameters[1]?.parts.contains { $0[0]?.text == "Locked" } ?? false
+        default: false
+        }
     }
 }

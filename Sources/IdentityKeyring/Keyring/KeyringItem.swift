@@ -30,9 +30,6 @@ struct KeyringItem: Equatable {
         bytes = Array(secret[(end + 1)...])
     }
 
-    /// Whether a secret begins as ``secret`` does.
-    static func isMarked(_ secret: [UInt8]) -> Bool { secret.starts(with: "swift-identity-client ".utf8) }
-
     /// The item's secret: a line with the kind and the name, so that no secret of ours is empty, and then the record.
     var secret: [UInt8] {
         Array("swift-identity-client \(Self.version) \(kind) \(name)\n".utf8) + bytes

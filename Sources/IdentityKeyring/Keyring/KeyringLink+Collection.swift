@@ -8,22 +8,33 @@ extension KeyringLink {
     /// Looks into the default collection.
     ///
     /// The first look assumes that the default collection is still the last known one and is open: an item that it finds
-    /// proves both. Only if it finds nothing certain, the keyring is asked, and `look` is repeated.
+    /// proves both. Only if it finds nothing certain, the keyring is asked, and `look` is repeated. That counts if the keyring
+    /// has told of no lock meanwhile: it may have been locked between two questions, and open at both.
     ///
     /// - Parameter look: Receives the collection's path, and whether the keyring has just said that it is open. Returns
     ///   `nil` if nothing certain was found in a collection that may be locked.
-    /// - Throws: ``Obstacle`` if the collection is locked or missing; the errors of `look`.
+    /// - Throws: ``Obstacle`` if the collection is locked or missing, or its lock changed during three looks; the errors of
+    ///   `look`.
     func look<Value: Sendable>(
         within timeout: Duration,
         _ look: (_ collection: String, _ isSeenOpen: Bool) async throws -> Value?
     ) async throws -> Value {
         let known = collection.withLock { $0 }
         if let known, let value = try await look(known, false) { return value }
-        let (path, isLocked) = try await defaultCollection(probably: known, within: timeout)
-        collection.withLock { $0 = isLocked ? nil : path }
-        if isLocked { throw Obstacle.locked(path) }
-        guard let value = try await look(path, true) else { throw AuthenticationError.keyring(.cache) }
-        return value
+        for isLast in [false, false, true] {
+            let before = lockChanges
+            let (path, isLocked) = try await defaultCollection(probably: known, within: timeout)
+            collection.withLock { $0 = isLocked ? nil : path }
+            if isLocked { throw Obstacle.locked(path) }
+            do {
+                guard let value = try await look(path, true) else { break }
+                if lockChanges == before { return value }
+                if isLast { throw Obstacle.locked(path) }
+            } catch let failure as GLibFailure where failure.isWithheld && !isLast {
+                // A lock in the middle of a read has the same effect.
+            }
+        }
+        throw AuthenticationError.keyring(.cache)
     }
 
     /// Asks for the default collection and its lock. Both questions are sent at once, because the default collection
@@ -81,5 +92,19 @@ extension KeyringLink {
     func isLocked(_ collection: String, within timeout: Duration) async throws -> Bool {
         let value = try await property("Locked", of: "Collection", at: collection, within: timeout)
         return value.bool ?? true
+    }
+
+    /// Returns the first collection of these items that is locked, with its name; `nil` if the items are locked one by one.
+    func lockedCollection(of items: [String], within timeout: Duration) async throws -> (path: String, label: String)? {
+        for path in Set(items.map { String($0[..<($0.lastIndex(of: "/") ?? $0.startIndex)]) }).sorted() {
+            do {
+                guard try await isLocked(path, within: timeout) else { continue }
+                let label = try await property("Label", of: "Collection", at: path, within: timeout).text
+                return (path, label ?? "")
+            } catch let failure as GLibFailure where KeyringProblem(failure) == .noSuchObject {
+                continue
+            }
+        }
+        return nil
     }
 }

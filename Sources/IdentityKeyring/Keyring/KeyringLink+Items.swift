@@ -67,7 +67,7 @@ extension KeyringLink {
             if !areAll || !hidden.isEmpty {
                 guard try await !isLocked(collection, within: timeout) else { throw Obstacle.locked(collection) }
             }
-            guard hidden.isEmpty else { throw Obstacle.lockedItems(hidden) }
+            guard hidden.isEmpty else { throw try await obstacle(of: hidden, within: timeout) }
             let silent = Set(paths.unlocked).subtracting(answers.map(\.path))
             if !silent.isEmpty { try await requireRemoved(silent, with: attributes, within: timeout) }
         }
@@ -82,8 +82,14 @@ extension KeyringLink {
     ) async throws {
         let paths = try await paths(with: attributes, within: timeout)
         let locked = paths.locked.filter(silent.contains)
-        guard locked.isEmpty else { throw Obstacle.lockedItems(locked) }
+        guard locked.isEmpty else { throw try await obstacle(of: locked, within: timeout) }
         guard silent.isDisjoint(with: paths.unlocked) else { throw GLibFailure.withheld }
+    }
+
+    /// Finds out what locks these items of an open keyring.
+    private func obstacle(of items: [String], within timeout: Duration) async throws -> Obstacle {
+        guard let found = try await lockedCollection(of: items, within: timeout) else { return .lockedItems(items) }
+        return .lockedElsewhere(found.path, label: found.label)
     }
 
     /// Returns the paths of the items with these attributes. Some keyrings open a dialog if all collections are locked; see
@@ -263,6 +269,9 @@ extension GLibFailure {
         name: nil,
         message: "The keyring found an item and did not give its secret"
     )
+
+    /// Whether this is ``withheld``.
+    var isWithheld: Bool { domain == Self.withheld.domain && code == Self.withheld.code }
 
     /// Whether a keyring reports that it cannot decrypt a secret. KWallet (seen in 5.103) says that it has no such session.
     fileprivate var meansUndecodable: Bool { name == "org.qtproject.QtDBus.Error.InvalidObjectPath" }

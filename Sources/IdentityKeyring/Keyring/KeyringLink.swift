@@ -13,9 +13,11 @@ final class KeyringLink: Sendable {
     static let service = "org.freedesktop.secrets"
     static let root = "/org/freedesktop/secrets"
 
-    /// A flag that the bus's callbacks can set before the link exists.
-    private final class Flag: Sendable {
-        let isSet = Mutex(false)
+    /// Notes of the bus's callbacks, which run before the link exists.
+    private final class Notes: Sendable {
+        /// Whether the bus, the keyring or the session has ended.
+        let isEnded = Mutex(false)
+        let lockChanges = Mutex(0)
     }
 
     /// A session that callers wait for, or that is open.
@@ -31,8 +33,7 @@ final class KeyringLink: Sendable {
     let collection: Mutex<String?>
     /// The program behind the keyring, or `nil` if the system did not tell.
     let providerName: Mutex<String?>
-    /// Whether the bus, the keyring or the session has ended.
-    private let isEnded: Flag
+    private let notes: Notes
     /// Whether a call got no answer in time, and the question sent after it has none yet.
     private let isWaitingForAnswer = Mutex(false)
 
@@ -40,9 +41,9 @@ final class KeyringLink: Sendable {
         bus: BusConnection,
         collection: String?,
         provider: String?,
-        isEnded: Flag
+        notes: Notes
     ) {
-        self.isEnded = isEnded
+        self.notes = notes
         self.bus = bus
         providerName = Mutex(provider)
         self.collection = Mutex(collection)
@@ -67,13 +68,16 @@ final class KeyringLink: Sendable {
         let connected = ScopedTask { try await settings.connect() }
         try await SecretSession.load(settings.secretLibrary, on: thread).value()
         let bus = try await connected.value()
-        let isEnded = Flag()
+        let notes = Notes()
         let end: @Sendable () -> Void = {
-            isEnded.isSet.withLock { $0 = true }
+            notes.isEnded.withLock { $0 = true }
             changed(nil)
         }
         bus.whenClosed(end)
-        bus.subscribe(to: service) { changed($0) }
+        bus.subscribe(to: service) { signal in
+            if signal.tellsOfLock { notes.lockChanges.withLock { $0 += 1 } }
+            changed(signal)
+        }
         // The session ends with the name's owner. A new owner ends nothing: our first call may start the keyring.
         bus.whenOwnerLeaves(service, end)
         let timeout = Duration.seconds(600)
@@ -81,7 +85,7 @@ final class KeyringLink: Sendable {
         // If this fails, the first look asks again, and its error is the caller's.
         let collection = ScopedTask { try await defaultCollection(on: bus, within: timeout) }
         let name = await provider(on: bus, within: timeout)
-        return await KeyringLink(bus: bus, collection: try? collection.value(), provider: name, isEnded: isEnded)
+        return await KeyringLink(bus: bus, collection: try? collection.value(), provider: name, notes: notes)
     }
 
     /// Returns the session. The first call opens it, and all callers wait for that without a time limit: each has a
@@ -147,14 +151,17 @@ final class KeyringLink: Sendable {
     }
 
     /// Whether calls can be made: the bus, the keyring and the session are still there.
-    var isUsable: Bool { !isEnded.isSet.withLock { $0 } }
+    var isUsable: Bool { !notes.isEnded.withLock { $0 } }
+
+    /// The number of signals so far that may tell of a lock. A signal is counted before an answer that follows it.
+    var lockChanges: Int { notes.lockChanges.withLock { $0 } }
 
     /// Whether the keyring leaves calls unanswered at this time.
     var isUnresponsive: Bool { isWaitingForAnswer.withLock { $0 } }
 
     /// Marks the link as ended, so that the connector opens a new one.
     func retire() {
-        isEnded.isSet.withLock { $0 = true }
+        notes.isEnded.withLock { $0 = true }
     }
 
     /// Notes that a call was not answered in time. Sends one question whose answer shows that the keyring answers again.

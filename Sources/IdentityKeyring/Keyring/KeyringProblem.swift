@@ -144,6 +144,28 @@ extension AuthenticationError {
         )
     }
 
+    /// The item is in another collection than the default one, and that is locked.
+    static func keyringLockedElsewhere(_ label: String) -> AuthenticationError {
+        AuthenticationError(
+            .keyringLocked,
+            "The sign-in is in \(label.isEmpty ? "a collection" : "\"\(label)\""), which is locked and is not the keyring's "
+                + "default collection. Unlock it, in \"Passwords and Keys\" for example, and try again; there is no need to sign "
+                + "in again."
+        )
+    }
+
+    /// The item of the key of encrypted files holds something else. It stays where it is, so that it can be mended.
+    static var keyringKeyDamaged: AuthenticationError {
+        AuthenticationError(
+            .cacheKeyUnavailable,
+            "The keyring's item for the key of the encrypted sign-ins is damaged. Nothing was changed: put the item's secret back, "
+                + "from a backup of the keyring for example."
+        )
+    }
+
+    /// Whether the session bus refused this user.
+    package var isOfAnothersBus: Bool { code == .keyringAccessDenied && underlyingError is MisleadingBusAddress }
+
     /// The person did not answer the keyring's dialog in time.
     static var keyringDialogUnanswered: AuthenticationError {
         AuthenticationError(

@@ -30,8 +30,10 @@ final class KeyringSharing: Sendable {
         }
         // A question that failed shows nothing, and the item is stored.
         guard isHidden == true else { return }
-        (logger ?? Logger.current).warning("\(AuthenticationError.keyringItemsHidden.message)")
+        warn(AuthenticationError.keyringItemsHidden.message)
     }
+
+    func warn(_ message: String) { (logger ?? Logger.current).warning("\(message)") }
 
     private func isFirst() -> Bool {
         isChecked.withLock { isChecked in

@@ -42,10 +42,11 @@ public struct KeyringStatus: Hashable, Sendable {
     /// The program that provides the keyring, for example `gnome-keyring-d`; `nil` if the system does not tell.
     public let provider: String?
 
-    /// The default collection's name, as the person sees it.
+    /// The default collection's name, as the person sees it; or that of another one, if that is locked and has items of this
+    /// library.
     public let collection: String
 
-    /// Whether the default collection is locked and only the person can unlock it.
+    /// Whether that collection is locked and only the person can unlock it.
     public let isLocked: Bool
 
     /// Whether items of this library are locked in the open keyring. Such a keyring asks the person before it gives an item

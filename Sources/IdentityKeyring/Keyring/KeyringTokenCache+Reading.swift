@@ -70,6 +70,7 @@ extension KeyringTokenCache {
         switch found {
         case .record(let record): return record
         case .absent: return nil
+        case .unreadable where key.kind == .encryptionKey: throw AuthenticationError.keyringKeyDamaged
         case .unreadable(let item):
             let label = try await moveAside(key) { $0 == item }
             throw AuthenticationError(
@@ -83,7 +84,7 @@ extension KeyringTokenCache {
     func readAll(_ kind: CacheKey.Kind, in group: CacheGroup) async throws -> [CacheKey: CacheRecord] {
         if connector.isListening, let records = memory.records(of: kind, in: group) { return records }
         let (files, timeout) = (files, connector.settings.readTimeout)
-        return try await inOpenCollection { link, collection, isSeenOpen in
+        let listing = try await inOpenCollection { link, collection, isSeenOpen -> Listing? in
             let (epoch, counts) = (self.memory.epoch, try await files.locks().counts(in: group))
             guard
                 let items = try await link.items(
@@ -93,35 +94,66 @@ extension KeyringTokenCache {
                     within: timeout
                 )
             else { return nil }
-            for found in items where !KeyringItem.isMarked(found.secret) {
-                try await link.confirm(found, within: timeout)
+            let listing = try await self.listing(of: items, kind, in: group, by: link, within: timeout)
+            if listing.damaged.isEmpty {
+                self.memory.remember(listing.records, of: kind, in: group, counts: counts, since: epoch)
             }
-            let records = self.records(kind, in: group, items)
-            self.memory.remember(records, of: kind, in: group, counts: counts, since: epoch)
-            return records.mapValues(\.record)
+            return listing
         }
+        for damaged in listing.damaged { try await setAside(damaged.item, of: damaged.key) }
+        return listing.records.mapValues(\.record)
     }
 
-    /// Returns the records among `items` with their paths. A record that two items have gets no path.
-    private func records(
+    /// The records of a listing with their paths; one that two items have has no path. And the items that are no records, with
+    /// the keys by which they are found.
+    private struct Listing: Sendable {
+        var records: [CacheKey: (record: CacheRecord, path: String?)] = [:]
+        var damaged: [(item: FoundItem, key: CacheKey)] = []
+    }
+
+    /// A record counts under the name by which a reader finds its item. The name in the secret may be damaged, or come with a copy
+    /// that was made by hand.
+    private func listing(
+        of items: [FoundItem],
         _ kind: CacheKey.Kind,
         in group: CacheGroup,
-        _ items: [FoundItem]
-    ) -> [CacheKey: (record: CacheRecord, path: String?)] {
-        var records: [CacheKey: (record: CacheRecord, path: String?)] = [:]
+        by link: KeyringLink,
+        within timeout: Duration
+    ) async throws -> Listing {
+        var listing = Listing()
         for found in items {
-            // A malformed item is renamed and reported when a caller reads it by its key.
-            guard let item = KeyringItem(secret: found.secret), item.kind == kind.rawValue else { continue }
-            let key = CacheKey(group: group, kind: kind, name: item.name)
-            memory.note(key, at: found.path)
-            // A lookup by key finds out which of two items is newer.
-            if let first = records[key] {
-                records[key] = (first.record, nil)
-            } else {
-                records[key] = (CacheRecord(bytes: item.bytes), found.path)
+            let item = KeyringItem(secret: found.secret)
+            let own = item.map { CacheKey(group: group, kind: CacheKey.Kind(rawValue: $0.kind), name: $0.name) }
+            // A known key is one that a look-up, or the item's attributes, have confirmed.
+            if own == nil || memory.key(at: found.path) != own {
+                guard let key = try await link.key(of: found.path, in: [group], within: timeout) else { continue }
+                guard key == own else {
+                    try await link.confirm(found, within: timeout)
+                    listing.damaged.append((found, key))
+                    continue
+                }
+                memory.note(key, at: found.path)
             }
+            guard let item, let own else { continue }
+            // A lookup by key finds out which of two items is newer.
+            let first = listing.records[own]
+            listing.records[own] = first.map { ($0.record, nil) } ?? (CacheRecord(bytes: item.bytes), found.path)
         }
-        return records
+        return listing
+    }
+
+    /// Renames an item of a listing that is not a record, and warns. The listing counts without it.
+    private func setAside(_ item: FoundItem, of key: CacheKey) async throws {
+        var outcome: String
+        do {
+            outcome = "It was renamed to \(try await moveAside(key) { $0 == item })."
+        } catch let error as AuthenticationError {
+            outcome = "It could not be renamed: \(error.message)"
+        }
+        sharing.warn(
+            "An item of the keyring is not a valid record. \(outcome) If an account is missing now, sign in again; other "
+                + "accounts are not affected."
+        )
     }
 
     enum Found: Sendable {

@@ -157,11 +157,12 @@ public final class KeyringTokenCache: TokenCache, CorruptRecordKeeping {
                     }
                     let schema = [("xdg:schema", KeyringItem.schema)]
                     let locked = isLocked ? [] : try await link.paths(with: schema, within: timeout).locked
+                    let other = try await link.lockedCollection(of: locked, within: timeout)
                     return KeyringStatus(
                         provider: await link.provider(within: timeout),
-                        collection: label.text ?? "",
-                        isLocked: isLocked,
-                        hasLockedItems: !locked.isEmpty
+                        collection: other?.label ?? label.text ?? "",
+                        isLocked: isLocked || other != nil,
+                        hasLockedItems: other == nil && !locked.isEmpty
                     )
                 }
             }

@@ -78,6 +78,7 @@ struct KeyringWrite {
         switch found {
         case .record(let record): return Current(collection: collection, record: record, items: items)
         case .absent: return Current(collection: collection, record: nil, items: items)
+        case .unreadable where key.kind == .encryptionKey: throw AuthenticationError.keyringKeyDamaged
         case .unreadable(let item):
             _ = try await moveAside(item, in: collection, by: link)
             return Current(collection: collection, record: nil, items: items.filter { $0 != item })

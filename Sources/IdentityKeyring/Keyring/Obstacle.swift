@@ -10,6 +10,8 @@ enum Obstacle: Error, Sendable {
     /// The collection is open, but these items are locked: KeePassXC opens an item only to the connection that the person
     /// allowed.
     case lockedItems([String])
+    /// The collection is open, but these items are in another one, of this name, which is locked.
+    case lockedElsewhere(String, label: String)
     /// There is no default collection, as in a new user account or one with automatic login.
     case noCollection
 
@@ -18,6 +20,7 @@ enum Obstacle: Error, Sendable {
         switch self {
         case .locked: .keyring(.keyringLocked)
         case .lockedItems: .keyringItemsLocked
+        case .lockedElsewhere(_, let label): .keyringLockedElsewhere(label)
         case .noCollection: .keyring(.keyringNoDefaultCollection)
         }
     }
@@ -27,7 +30,8 @@ extension KeyringLink {
     /// Whether the person, or another program, has removed an obstacle meanwhile.
     func isGone(_ obstacle: Obstacle, within timeout: Duration) async throws -> Bool {
         switch obstacle {
-        case .locked(let collection): return try await !isLocked(collection, within: timeout)
+        case .locked(let collection), .lockedElsewhere(let collection, _):
+            return try await !isLocked(collection, within: timeout)
         case .lockedItems(let items):
             for item in items where try await property("Locked", of: "Item", at: item, within: timeout).bool != false {
                 return false
@@ -48,7 +52,8 @@ extension KeyringLink {
     func remove(_ obstacle: Obstacle, within timeout: Duration) async throws -> String? {
         let prompt: String?
         switch obstacle {
-        case .locked(let collection): prompt = try await unlock([collection], within: timeout)
+        case .locked(let collection), .lockedElsewhere(let collection, _):
+            prompt = try await unlock([collection], within: timeout)
         case .lockedItems(let items): prompt = try await unlock(items, within: timeout)
         case .noCollection:
             let reply = try await call(

@@ -75,6 +75,8 @@ enum Examination {
                     .ok(bus, "there is one"), .ok(service, "it answers"),
                     .lack(collection, "there is no default", error),
                 ]
+            case .keyringAccessDenied? where (error as? AuthenticationError)?.isOfAnothersBus == true:
+                return [.lack(bus, "it is another user's", error), .unknown(service, "not asked"), unasked]
             default:
                 let found: Finding = busAnswers ? .ok(bus, "there is one") : .unknown(bus, "not sure")
                 return [found, .lack(service, "it cannot be used", error), unasked]

@@ -48,6 +48,7 @@ import Testing
         (AuthenticationError.Code.keyringLibraryMissing, [Finding.State.unknown, .lack, .unknown]),
         (.keyringNoSessionBus, [.lack, .unknown, .unknown]), (.keyringNoService, [.ok, .lack, .unknown]),
         (.keyringNoDefaultCollection, [.ok, .ok, .lack]), (.keyringTimedOut, [.unknown, .lack, .unknown]),
+        (.keyringAccessDenied, [.unknown, .lack, .unknown]),
     ])
     func blamesWhatTheErrorIsAbout(_ code: AuthenticationError.Code, _ states: [Finding.State]) {
         let findings = Examination.keyring(.failure(AuthenticationError(code, "Its reason.")))
