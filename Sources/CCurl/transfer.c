@@ -4,7 +4,6 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 #include <sys/socket.h>
 
 struct buffer {
@@ -67,24 +66,11 @@ static size_t receive_body(char *bytes, size_t size, size_t count, void *context
         }
     } else if (length > transfer->body_limit - transfer->body.count) {
         transfer->too_large = true;
+        // What stands at the beginning may still be of use.
+        (void)append(&transfer->body, bytes, transfer->body_limit - transfer->body.count);
         return 0;
     }
     return append(&transfer->body, bytes, length) ? length : 0;
-}
-
-/// Whether the line is a Content-Length above the limit: there is no need to wait for the bytes.
-static bool announces_too_much(const ccurl_transfer *transfer, const char *line, size_t length) {
-    static const char name[] = "content-length:";
-    if (transfer->is_streamed) return false;
-    const size_t prefix = sizeof name - 1;
-    if (length < prefix || strncasecmp(line, name, prefix) != 0) return false;
-    size_t announced = 0, index = prefix;
-    while (index < length && (line[index] == ' ' || line[index] == '\t')) index++;
-    for (; index < length && line[index] >= '0' && line[index] <= '9'; index++) {
-        announced = announced * 10 + (size_t)(line[index] - '0');
-        if (announced > transfer->body_limit) return true;
-    }
-    return false;
 }
 
 static size_t receive_head(char *line, size_t size, size_t count, void *context) {
@@ -105,9 +91,6 @@ static size_t receive_head(char *line, size_t size, size_t count, void *context)
     if (transfer->head.count == 0) {
         const char *space = memchr(line, ' ', length);
         transfer->head_is_informational = space && space + 1 < line + length && space[1] == '1';
-    } else if (!transfer->head_is_informational && announces_too_much(transfer, line, length)) {
-        transfer->too_large = true;
-        return 0;
     }
     transfer->head_complete = length > 0 && (line[0] == '\r' || line[0] == '\n');
     return append(&transfer->head, line, length) ? length : 0;

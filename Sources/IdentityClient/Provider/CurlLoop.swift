@@ -211,7 +211,16 @@ extension CurlLoop {
 /// The outcome of a transfer.
 extension CurlLoop {
     func answer(of transfer: Transfer, code: Int) throws -> CurlDriver.Answer {
-        try checkEnd(of: transfer, code: code)
+        do {
+            try checkEnd(of: transfer, code: code)
+        } catch let error as AuthenticationError {
+            let pointer = unsafe transfer.pointer
+            guard unsafe ccurl_transfer_was_too_large(pointer) && ccurl_transfer_has_answer(pointer) else {
+                throw error
+            }
+            let answer = OversizedAnswer(response: try head(of: transfer), beginning: body(of: transfer))
+            throw AuthenticationError(error.code, error.message, underlyingError: answer)
+        }
         return CurlDriver.Answer(response: try head(of: transfer), body: body(of: transfer))
     }
 

@@ -42,7 +42,8 @@ extension HTTPResponse {
             if failure == .tooLarge {
                 throw AuthenticationError(
                     .malformedResponse,
-                    "The answer of \(host) is compressed, and has more than \(EndpointClient.maximumBody) bytes, which is refused."
+                    "The answer of \(host) is compressed, and has more than \(EndpointClient.maximumBody) bytes, which is refused.",
+                    underlyingError: OversizedAnswer(response: self, beginning: output)
                 )
             }
             guard failure == nil || !output.isEmpty else { throw Self.compressed(host, coding) }
@@ -73,6 +74,15 @@ extension HTTPResponse {
         let ages = directives.map { $0.filter { !" \t\"".contains($0) } }.filter { $0.hasPrefix("max-age=") }
         return ages.first.flatMap { Int64($0.dropFirst("max-age=".count)) }
     }
+}
+
+/// An answer with more bytes than are read. Its beginning may have tokens, so that nothing shows it.
+struct OversizedAnswer: Error, CustomStringConvertible, CustomReflectable {
+    let response: HTTPResponse
+    let beginning: [UInt8]
+
+    var description: String { "an answer with too many bytes" }
+    var customMirror: Mirror { Mirror(self, children: []) }
 }
 
 /// Sends requests to a provider's endpoints through the replaceable transport, with a deadline.

@@ -78,15 +78,26 @@ struct TokenEndpoint: Sendable {
 
     /// Sends one request and returns the outcome, whatever it is.
     func send(_ form: [(String, String)], grant: GrantType?) async throws -> EndpointOutcome<TokenResponse> {
-        let (response, body) = try await client.post(
-            grant == .tokenExchange ? form : form + parameters,
-            to: metadata.tokenEndpoint,
-            secretIn: metadata.clientSecretPlace,
-            provenBy: key,
-            context: context,
-            authority: authority
-        )
-        return EndpointOutcome<TokenResponse>(response, body, grant: grant, now: clock.unixSeconds, context: context)
+        func outcome(_ response: HTTPResponse, _ body: [UInt8]) -> EndpointOutcome<TokenResponse> {
+            EndpointOutcome<TokenResponse>(response, body, grant: grant, now: clock.unixSeconds, context: context)
+        }
+        do {
+            let (response, body) = try await client.post(
+                grant == .tokenExchange ? form : form + parameters,
+                to: metadata.tokenEndpoint,
+                secretIn: metadata.clientSecretPlace,
+                provenBy: key,
+                context: context,
+                authority: authority
+            )
+            return outcome(response, body)
+        } catch let error as AuthenticationError {
+            // The sign-in goes on with a refresh token that stands in what was read.
+            guard let answer = error.underlyingError as? OversizedAnswer,
+                case .accepted(let tokens) = outcome(answer.response, answer.beginning)
+            else { throw error }
+            return .accepted(tokens)
+        }
     }
 }
 

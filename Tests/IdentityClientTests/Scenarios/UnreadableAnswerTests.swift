@@ -41,12 +41,18 @@ struct UnreadableAnswerTests {
         var testDescription: String { name }
     }
 
-    /// gzip with one stored block.
+    /// gzip with stored blocks.
     private static func gzip(_ body: [UInt8]) -> [UInt8] {
-        let length = [UInt8(body.count & 0xFF), UInt8(body.count >> 8)]
-        return [0x1F, 0x8B, 8, 0, 0, 0, 0, 0, 0, 3, 1] + length + length.map { ~$0 } + body
-            + [UInt8](repeating: 0, count: 8)
+        let size = 0xFFFF
+        let blocks = stride(from: 0, to: body.count, by: size).flatMap { start -> [UInt8] in
+            let block = body[start..<min(start + size, body.count)]
+            let length = [UInt8(block.count & 0xFF), UInt8(block.count >> 8)]
+            return [block.endIndex == body.count ? 1 : 0] + length + length.map { ~$0 } + block
+        }
+        return [0x1F, 0x8B, 8, 0, 0, 0, 0, 0, 0, 3] + blocks + [UInt8](repeating: 0, count: 8)
     }
+
+    private static let padding = #","zzz":""# + String(repeating: "x", count: 3 << 19) + #"""#
 
     /// The object with more members before its own.
     private static func adding(_ members: [UInt8], to body: [UInt8]) -> [UInt8] {
@@ -58,6 +64,9 @@ struct UnreadableAnswerTests {
         State("gzip, not named", isUsed: true, gzip),
         State("gzip twice", isUsed: true, coding: "gzip, gzip") { gzip(gzip($0)) },
         State("gzip, cut off", isUsed: false, coding: "gzip") { Array(gzip($0).dropLast(9)) },
+        State("gzip, above the limit", isUsed: false, coding: "gzip") {
+            gzip($0.dropLast() + Array((padding + "}").utf8))
+        },
         State("deflate", isUsed: true, coding: "deflate") { [0x78, 1] + gzip($0).dropFirst(10) },
         State("deflate, without zlib's head", isUsed: true, coding: "deflate") { Array(gzip($0).dropFirst(10)) },
         State("decompressed already", isUsed: true, coding: "gzip") { $0 },
@@ -96,6 +105,27 @@ struct UnreadableAnswerTests {
         setup.clock.advance(by: .seconds(3600))
         #expect(try await acquire(application, first.account).source == .identityProvider)
         #expect(Set(sent(setup)).count == 2 && sent(setup).count == 2)
+    }
+
+    /// libcurl stops in the middle of the answer.
+    @Test func theRefreshTokenIsKeptFromTheBeginningOfALargeAnswer() async throws {
+        let provider = try TestIdentityProvider()
+        defer { provider.close() }
+        var configuration = PublicClientApplication.Configuration(
+            clientID: "test-client",
+            authority: try provider.listen(),
+            cache: InMemoryTokenCache()
+        )
+        configuration.browser = ScriptedBrowser(provider: nil)
+        let application = try PublicClientApplication(configuration)
+        let account = try await application.acquireTokenInteractively(scopes: ["api.read"]).account
+        let parameters = SilentParameters(scopes: ["api.read"], account: account, forcesRefresh: true)
+        provider.failNext(.token, with: .changing("zzz", to: String(Self.padding.dropFirst(7))))
+        let error = try await expectError(.malformedResponse) { try await application.acquireTokenSilently(parameters) }
+        #expect(!String(reflecting: error).contains("zzz"))
+        #expect(try await application.acquireTokenSilently(parameters).source == .identityProvider)
+        let sent = provider.requests.compactMap { $0["refresh_token"] }
+        #expect(sent.count == 2 && Set(sent).count == 2)
     }
 
     /// The same at sign-in: what can be read signs the person in, and the rest leaves no refresh token valid.
