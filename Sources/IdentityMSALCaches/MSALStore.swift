@@ -16,7 +16,8 @@ public struct MSALStore: Hashable, Sendable {
     let isWritable: Bool
 
     private init(path: String, lock: String? = nil, isWritable: Bool = true) {
-        let path = FilePath.absolute(path, in: SystemCall.workingDirectory ?? "/")
+        // A cache refuses it.
+        let path = FilePath.isForShell(path) ? path : FilePath.absolute(path, in: SystemCall.workingDirectory ?? "/")
         let lock = lock.map { FilePath.absolute($0, in: SystemCall.workingDirectory ?? "/") }
         file = MSALFile(path: path, lockPath: lock ?? path + ".lockfile")
         self.isWritable = isWritable

@@ -57,13 +57,14 @@ public final class SharedMSALCache: TokenCache {
     ///   - clientID: The client whose accounts are found in the file.
     ///   - others: The cache for all other records. `nil`, the default, means files of this library in the user's state
     ///     directory, one directory for each shared file.
-    /// - Throws: `.cache` when the user has no home directory.
+    /// - Throws: `.cache` when the user has no home directory, `.invalidArgument` for a file whose path begins with `~`.
     public convenience init(_ store: MSALStore, clientID: ClientID, others: (any TokenCache)? = nil) throws {
         try self.init(store, clientID: clientID, others: others, lockTimeout: .seconds(10))
     }
 
     /// Creates a cache with custom limits, for tests.
     init(_ store: MSALStore, clientID: ClientID, others: (any TokenCache)?, lockTimeout: Duration) throws {
+        if FilePath.isForShell(store.path) { throw AuthenticationError.pathForShell(store.path) }
         self.store = store
         self.clientID = clientID
         self.lockTimeout = lockTimeout

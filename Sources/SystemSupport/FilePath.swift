@@ -18,6 +18,9 @@ package enum FilePath {
         return ("/" + parts.dropLast().joined(separator: "/"), parts.last ?? "")
     }
 
+    /// Whether a path begins with `~`, which only a shell replaces: for the system it is the name of a folder.
+    package static func isForShell(_ path: String) -> Bool { path.utf8.first == UInt8(ascii: "~") }
+
     /// The absolute path of a path that may begin at `directory`.
     package static func absolute(_ path: String, in directory: String) -> String {
         normalized(path.hasPrefix("/") ? path : "\(directory)/\(path)")

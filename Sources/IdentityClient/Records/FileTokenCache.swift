@@ -41,7 +41,8 @@ public final class FileTokenCache: TokenCache, CorruptRecordKeeping {
 
     /// Creates a cache for a directory. Nothing is read or created before the first use.
     ///
-    /// - Parameter directory: The directory for the records. A relative path begins at the current working directory.
+    /// - Parameter directory: The directory for the records. A relative path begins at the current working directory; the
+    ///   first use refuses one that begins with `~`.
     ///   The default is `$XDG_STATE_HOME/swift-identity-client`, or, if that variable is not set,
     ///   `~/.local/state/swift-identity-client`. In a Flatpak and in a strict snap, the default is the program's place
     ///   for persistent data.
@@ -56,17 +57,22 @@ public final class FileTokenCache: TokenCache, CorruptRecordKeeping {
         memoryLimit: Int = 8 << 20,
         now: @escaping @Sendable () -> CoarseTime = { SystemCall.coarseTime }
     ) {
-        root = Mutex(directory.map { FilePath.absolute($0, in: SystemCall.workingDirectory ?? "/") })
+        root = Mutex(
+            directory.map {
+                FilePath.isForShell($0) ? $0 : FilePath.absolute($0, in: SystemCall.workingDirectory ?? "/")
+            }
+        )
         self.lockTimeout = lockTimeout
         self.now = now
         memory = Mutex(FileMemory(limit: memoryLimit))
     }
 
     /// Returns the directory that contains the groups' directories.
-    /// - Throws: `.cache` when the user has no home directory.
+    /// - Throws: `.cache` when the user has no home directory, `.invalidArgument` for a path that begins with `~`.
     package func directory() throws -> String {
         try root.withLock { root in
             let path = try root ?? StateDirectory.path()
+            if FilePath.isForShell(path) { throw AuthenticationError.pathForShell(path) }
             root = path
             return path
         }

@@ -1,5 +1,6 @@
 // Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
 
+import OAuthWire
 import SystemSupport
 
 /// A file with the key of an ``EncryptedTokenCache``, for machines without a keyring: a path, or a credential of systemd.
@@ -24,7 +25,7 @@ public struct KeyFile: EncryptionKeyProvider, Hashable {
     /// Names the key file at a path. Reads nothing.
     ///
     /// - Parameter path: The file. A relative path begins at the current working directory.
-    /// - Throws: `AuthenticationError.configuration` for a path that does not end with a name or has control characters.
+    /// - Throws: `AuthenticationError.configuration` for a path that does not end with a name, has control characters or begins with `~`.
     public init(path: String) throws {
         guard path.utf8.allSatisfy({ $0 >= 0x20 && $0 != 0x7F }), path.utf8.last != UInt8(ascii: "/"),
             FilePath.parts(of: path).last.map({ $0 != ".." && $0 != "." }) == true
@@ -34,6 +35,7 @@ public struct KeyFile: EncryptionKeyProvider, Hashable {
                 "The path of a key file ends with the file's name, and has no control characters."
             )
         }
+        if FilePath.isForShell(path) { throw AuthenticationError.pathForShell(path) }
         place = .path(FilePath.absolute(path, in: SystemCall.workingDirectory ?? "/"))
     }
 
@@ -345,5 +347,15 @@ extension String {
     /// The text after a prefix; `nil` if the text does not begin with it.
     fileprivate func after(_ prefix: String) -> String? {
         hasPrefix(prefix) ? String(dropFirst(prefix.count)) : nil
+    }
+}
+
+extension AuthenticationError {
+    /// A path that begins with `~`, and would name a folder in the working directory.
+    package static func pathForShell(_ path: String) -> AuthenticationError {
+        AuthenticationError(
+            .invalidArgument,
+            "The path '\(WireText.clean(path).prefix(200))' begins with ~, which only a shell replaces. Give an absolute path."
+        )
     }
 }

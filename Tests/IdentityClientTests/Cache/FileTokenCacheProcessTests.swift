@@ -2,6 +2,7 @@
 
 import FoundationEssentials
 import Glibc
+import IdentityMSALCaches
 import IdentityTestSupport
 import SystemSupport
 import Testing
@@ -165,3 +166,19 @@ import Testing
         #expect(FilePath.absolute("/a/./\u{301}b", in: "/work") == "/a/\u{301}b")
     }
 }
+    /// It would be a folder of that name in the working directory, with tokens in clear text.
+    @Test(arguments: ["~", "~/tokens", "~alice/tokens"]) func refusesAPathThatOnlyAShellReads(_ path: String)
+        async throws
+    {
+        let key = CacheKey(group: try CacheGroup("suite"), kind: .account, name: "a")
+        let cache = FileTokenCache(directory: path)
+        try await expectError(.invalidArgument) { try await cache.record(for: key) }
+        try await expectError(.invalidArgument) {
+            try await cache.replace(nil, with: CacheRecord(bytes: [1]), for: key)
+        }
+        try await expectError(.invalidArgument) { try await cache.checkWritable(in: key.group) }
+        try await expectError(.invalidArgument) { try KeyFile(path: path) }
+        try await expectError(.invalidArgument) { try SharedMSALCache(.file(path), clientID: "c") }
+        #expect(try await FileTokenCache(directory: "./tests-of-~").record(for: key) == nil)
+    }
+
