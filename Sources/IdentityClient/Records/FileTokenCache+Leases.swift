@@ -114,7 +114,7 @@ struct FileLock: ~Copyable {
         try file.extend(to: number + 1)
     }
 
-    /// Removes the files that dead writers left under this lock. Looks at most every ten minutes.
+    /// Removes files that dead writers left under this lock more than a minute ago. Looks at most every ten minutes.
     ///
     /// Files of these names are created only under the lock. One that waits for its write has a lock of its own, as
     /// long as its writer lives.
@@ -122,13 +122,28 @@ struct FileLock: ~Copyable {
         let age = try file.status().fingerprint.modified.duration(to: now)
         guard age > .seconds(600) || age < .zero else { return }
         try file.stamp(now)
+        try removeLeftFiles(of: stripe, in: directory) { $0.duration(to: now) > .seconds(60) }
+    }
+
+    /// Removes files that dead writers left under this lock.
+    ///
+    /// - Parameter isOld: Whether a file of that time may go.
+    /// - Returns: Whether a file was removed.
+    @discardableResult
+    func removeLeftFiles(
+        of stripe: Int,
+        in directory: borrowing Descriptor,
+        where isOld: (FileTime) -> Bool = { _ in true }
+    ) throws -> Bool {
+        var isAny = false
         for name in try directory.names() where FileCacheName.isTemporary(name, stripe: stripe) {
-            guard let status = try directory.status(of: name),
-                status.fingerprint.modified.duration(to: now) > .seconds(60),
+            guard let status = try directory.status(of: name), isOld(status.fingerprint.modified),
                 let file = try directory.file(name), try file.tryLock()
             else { continue }
             try directory.remove(name)
+            isAny = true
         }
+        return isAny
     }
 }
 

@@ -36,6 +36,7 @@ extension FileTokenCache {
         _ work: (borrowing FileWrite) throws -> Value
     ) throws -> Value? {
         let root = try self.directory()
+        var hasMadeRoom = false
         for _ in 0..<5 {
             guard let directory = try SecureDirectory.open(root, key.group.name) else {
                 if let valueWithoutDirectory { return valueWithoutDirectory }
@@ -49,6 +50,9 @@ extension FileTokenCache {
                 return try work(FileWrite(cache: self, key: key, name: name, directory: directory, lock: lock))
             } catch let failure as SystemCallError where failure.number == ENOENT {
                 continue  // The directory was removed after it was opened: make it again.
+            } catch let failure as SystemCallError where [ENOSPC, EDQUOT].contains(failure.number) && !hasMadeRoom {
+                hasMadeRoom = true
+                guard try makeRoom(in: key.group) else { throw failure }
             }
         }
         throw AuthenticationError(.cache, "\(root) is being removed again and again while it is in use.")
@@ -57,6 +61,25 @@ extension FileTokenCache {
 
 // What killed writers left.
 extension FileTokenCache {
+    /// Removes their files in `group`, however new, where locks tell whether a writer lives: a small disk may be full of them.
+    ///
+    /// - Returns: Whether there is more room.
+    private func makeRoom(in group: CacheGroup) throws -> Bool {
+        guard let directory = try SecureDirectory.open(self.directory(), group.name), directory.hasLocksOfThisKernel
+        else {
+            return false
+        }
+        let names = try directory.names()
+        var hasRoom = false
+        for stripe in 0..<FileCacheName.stripes
+        where names.contains(where: { FileCacheName.isTemporary($0, stripe: stripe) }) {
+            // A process that holds the lock may be writing.
+            guard let lock = try FileLock.take(stripe, in: directory) else { continue }
+            if try lock.removeLeftFiles(of: stripe, in: directory) { hasRoom = true }
+        }
+        return hasRoom
+    }
+
     /// Removes the files of `group` that writers were writing when they were killed, of any age. They may contain tokens.
     ///
     /// - Throws: The errors of ``replace(_:with:for:)``.
@@ -72,16 +95,11 @@ extension FileTokenCache {
     /// Returns false if another process holds the lock.
     private func tryRemoveUnfinishedFiles(of stripe: Int, in group: CacheGroup) throws -> Bool {
         guard let directory = try SecureDirectory.open(self.directory(), group.name) else { return true }
-        func unfinished() throws -> [String] {
-            try directory.names().filter { FileCacheName.isTemporary($0, stripe: stripe) }
+        guard try directory.names().contains(where: { FileCacheName.isTemporary($0, stripe: stripe) }) else {
+            return true
         }
-        guard try !unfinished().isEmpty else { return true }
         guard let lock = try FileLock.take(stripe, in: directory) else { return false }
-        // Files of these names are written only under the lock, except for those that a living process has reserved.
-        for name in try unfinished() {
-            guard let file = try directory.file(name), try file.tryLock() else { continue }
-            try directory.remove(name)
-        }
+        try lock.removeLeftFiles(of: stripe, in: directory)
         try directory.synchronize()
         _ = consume lock
         return true

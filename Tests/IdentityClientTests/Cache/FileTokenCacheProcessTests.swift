@@ -125,6 +125,45 @@ import Testing
     }
 }
 
+extension FileTokenCacheProcessTests {
+    /// Each process that is killed between the request and the answer leaves a reserved file.
+    @Test(.enabled(if: isRoot, "only root can mount"), .timeLimit(.minutes(1)))
+    func makesRoomFromTheFilesOfKilledWriters() async throws {
+        let directory = try TemporaryDirectory()
+        let disk = "\(directory.path)/disk"
+        try CallFailed.check(unsafe mkdir(disk, 0o700), "mkdir")
+        guard unsafe mount("tmpfs", disk, "tmpfs", 0, "size=96k,mode=700") == 0 else {
+            Issue.record("This machine lets even root mount nothing.", severity: .warning)
+            return
+        }
+        defer { _ = unsafe umount2(disk, Int32(MNT_DETACH)) }
+        let cache = FileTokenCache(directory: "\(disk)/cache")
+        let group = try CacheGroup("suite")
+        let keys = (0..<9).map { CacheKey(group: group, kind: .account, name: "\($0)") }
+        let record = CacheRecord(bytes: [1])
+        for key in keys { #expect(try await cache.replace(nil, with: record, for: key)) }
+        let kept = try #require(try await cache.reserve(4000, for: keys[8]))
+        for number in 0..<4 {
+            await #expect(processExitsWith: .signal(SIGKILL)) { [disk = disk as String, number = number as Int] in
+                let key = CacheKey(group: try CacheGroup("suite"), kind: .account, name: "\(number)")
+                let reservation = try await FileTokenCache(directory: "\(disk)/cache").reserve(9000, for: key)
+                kill(getpid(), SIGKILL)
+                withExtendedLifetime(reservation) {}
+            }
+        }
+        func left() throws -> Int { try directory.names(in: "disk/cache/suite").count { $0.hasPrefix(".new-") } }
+        #expect(try left() == 5)
+        // Of another stripe's record as well.
+        let other = try await FileTokenCache(directory: "\(disk)/cache").reserve(30_000, for: keys[7])
+        #expect(try left() == 2)
+        let large = CacheRecord(bytes: [UInt8](repeating: 2, count: 3000))
+        #expect(try await cache.replace(record, with: large, for: keys[8]))
+        await other?.release()
+        await kept.release()
+        #expect(try left() == 0)
+    }
+}
+
 @Suite struct StateDirectoryTests {
     @Test(
         arguments: [
@@ -159,13 +198,6 @@ import Testing
         #expect(found == "\(place)/swift-identity-client")
     }
 
-    @Test func keepsAnAbsolutePathAndCompletesARelativeOne() {
-        #expect(FilePath.absolute("/a//b/./c/", in: "/work") == "/a/b/c")
-        #expect(FilePath.absolute("b/../c", in: "/work") == "/work/b/../c")
-        // A slash and a combining accent are one character, and two for the system.
-        #expect(FilePath.absolute("/a/./\u{301}b", in: "/work") == "/a/\u{301}b")
-    }
-}
     /// It would be a folder of that name in the working directory, with tokens in clear text.
     @Test(arguments: ["~", "~/tokens", "~alice/tokens"]) func refusesAPathThatOnlyAShellReads(_ path: String)
         async throws
@@ -182,3 +214,10 @@ import Testing
         #expect(try await FileTokenCache(directory: "./tests-of-~").record(for: key) == nil)
     }
 
+    @Test func keepsAnAbsolutePathAndCompletesARelativeOne() {
+        #expect(FilePath.absolute("/a//b/./c/", in: "/work") == "/a/b/c")
+        #expect(FilePath.absolute("b/../c", in: "/work") == "/work/b/../c")
+        // A slash and a combining accent are one character, and two for the system.
+        #expect(FilePath.absolute("/a/./\u{301}b", in: "/work") == "/a/\u{301}b")
+    }
+}
