@@ -79,6 +79,41 @@ struct RemoteDiskTests {
     }
 }
 
+/// The end of the promises on such disks, as the documents tell it (decision 57).
+@Suite(.serialized, .timeLimit(.minutes(1)), .enabled(if: RemoteDisk.isPossible, RemoteDisk.reason))
+struct UnpromisedDiskTests {
+    private let key: CacheKey
+    private let one = CacheRecord(bytes: [1])
+    private let two = CacheRecord(bytes: [2])
+    private let three = CacheRecord(bytes: [3])
+
+    init() throws {
+        key = CacheKey(group: try CacheGroup("suite"), kind: .account, name: String(repeating: "c3", count: 32))
+    }
+
+    /// A replacement is a rename: under an old name the record that was replaced is found, and counts as the stored one.
+    @Test(arguments: [0, 60]) func replacesWhatAnotherMountHasReplacedIfNamesAreOld(seconds: Int) async throws {
+        let disk = try await RemoteDisk(keepingNamesFor: seconds)
+        let (here, there) = (FileTokenCache(directory: disk.here), FileTokenCache(directory: disk.there))
+        #expect(try await here.replace(nil, with: one, for: key))
+        #expect(try await there.replace(one, with: two, for: key))
+        let isLost = try await here.replace(one, with: three, for: key)
+        #expect(isLost == (seconds > 0))
+        #expect(try await FileTokenCache(directory: disk.directory).record(for: key) == (isLost ? three : two))
+    }
+
+    @Test func writesUnderALockThatAnotherMountHolds() async throws {
+        let disk = try await RemoteDisk()
+        let (here, there) = (FileTokenCache(directory: disk.here), FileTokenCache(directory: disk.there))
+        #expect(try await here.replace(nil, with: one, for: key))
+        let lock = FileCacheName.lock(FileCacheName.stripe(try FileCacheName.record(key)))
+        let held = unsafe open("\(disk.here)/suite/\(lock)", O_RDWR | O_CLOEXEC)
+        defer { close(held) }
+        try #require(flock(held, LOCK_EX | LOCK_NB) == 0)
+        #expect(try await there.replace(one, with: two, for: key))
+    }
+}
+
 /// A directory that is mounted at two places, as a disk on another computer would be.
 final class RemoteDisk: Sendable {
     private static let program = URL(filePath: #filePath).deletingLastPathComponent()
@@ -95,15 +130,18 @@ final class RemoteDisk: Sendable {
                 == 0
     }
 
-    private let directory: TemporaryDirectory
-    var here: String { "\(directory.path)/here/cache" }
-    var there: String { "\(directory.path)/there/cache" }
+    private let temporary: TemporaryDirectory
+    var here: String { "\(temporary.path)/here/cache" }
+    var there: String { "\(temporary.path)/there/cache" }
+    /// The same on the disk itself.
+    var directory: String { "\(temporary.path)/disk/cache" }
 
-    init() async throws {
-        directory = try TemporaryDirectory()
+    /// - Parameter seconds: How long the kernel keeps names.
+    init(keepingNamesFor seconds: Int = 0) async throws {
+        temporary = try TemporaryDirectory()
         for name in ["disk", "here", "there"] {
             try FileManager.default.createDirectory(
-                atPath: "\(directory.path)/\(name)",
+                atPath: "\(temporary.path)/\(name)",
                 withIntermediateDirectories: false,
                 attributes: [.posixPermissions: 0o700]
             )
@@ -111,24 +149,24 @@ final class RemoteDisk: Sendable {
         for place in ["here", "there"] {
             let process = Process()
             process.executableURL = URL(filePath: Self.program)
-            process.arguments = ["\(directory.path)/disk", "\(directory.path)/\(place)"]
+            process.arguments = ["\(temporary.path)/disk", "\(temporary.path)/\(place)", "\(seconds)"]
             try process.run()
-            let marker = "\(directory.path)/\(place)/.mounted"
-            if place == "here" { try Data().write(to: URL(filePath: "\(directory.path)/disk/.mounted")) }
+            let marker = "\(temporary.path)/\(place)/.mounted"
+            if place == "here" { try Data().write(to: URL(filePath: "\(temporary.path)/disk/.mounted")) }
             try #require(try await eventually { FileManager.default.fileExists(atPath: marker) }, "not mounted")
         }
     }
 
     /// Blocks or unblocks reads of records.
     func hang(_ hangs: Bool) throws {
-        let path = "\(directory.path)/disk/.hang"
+        let path = "\(temporary.path)/disk/.hang"
         if hangs { try Data().write(to: URL(filePath: path)) } else { try FileManager.default.removeItem(atPath: path) }
     }
 
     deinit {
-        try? FileManager.default.removeItem(atPath: "\(directory.path)/disk/.hang")
+        try? FileManager.default.removeItem(atPath: "\(temporary.path)/disk/.hang")
         // Removing the directory would also empty the mounted disk.
-        for place in ["here", "there"] { _ = try? Self.run(["/bin/umount", "-l", "\(directory.path)/\(place)"]) }
+        for place in ["here", "there"] { _ = try? Self.run(["/bin/umount", "-l", "\(temporary.path)/\(place)"]) }
     }
 
     private static func run(_ arguments: [String]) throws -> Int32 {
