@@ -82,7 +82,7 @@ private final class Reader: Sendable {
 
     /// Reads until the value is there.
     ///
-    /// - Returns: What was wrong.
+    /// - Returns: The violation; `nil` for none.
     func read(until value: String, before end: ContinuousClock.Instant) async throws -> String? {
         while true {
             let begin = ContinuousClock.now
