@@ -414,7 +414,7 @@ extension AgentService.Asked {
         try policy.check(token, audience: request.audience, profile: profile.name.printable)
     }
 
-    /// What would be handed out: the asked scopes, and those that the token has beyond them.
+    /// The offer to hand out: the asked scopes, and those that the token has beyond them.
     fileprivate func offer(of token: AuthenticationResult?, _ request: AgentRequest.Token) -> AgentOffer {
         let account = token?.account ?? parameters.account
         return AgentOffer(

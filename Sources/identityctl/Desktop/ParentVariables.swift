@@ -6,7 +6,7 @@ import SystemSupport
 /// The variables about the person's desktop, as the program has them that started this one.
 ///
 /// Codex, and programs on the SDKs of MCP, start a server with a handful of variables, by which it finds neither a screen nor a bus.
-/// What leads tokens elsewhere (a proxy, a certificate authority, a cache) is never taken from there.
+/// A proxy, a certificate authority or a cache, which lead tokens elsewhere, is never taken from there.
 enum ParentVariables {
     static let names = [
         "DISPLAY", "WAYLAND_DISPLAY", "XAUTHORITY", "XDG_RUNTIME_DIR", "DBUS_SESSION_BUS_ADDRESS", "SSH_CONNECTION",

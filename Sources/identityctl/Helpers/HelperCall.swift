@@ -122,7 +122,8 @@ struct HelperCall {
         guard try variables.given("agent", nil) == nil else { return nil }
         // Variables that name another client belong to that one.
         if token.provider.namesOne(variables) { variables = variables.withoutOptions }
-        let given = try variables.given("profile", token.provider.profile).flatMap { $0.text == ProfileName.none ? nil : $0 }
+        let given = try variables.given("profile", token.provider.profile)
+            .flatMap { $0.text == ProfileName.none ? nil : $0 }
         let named = try given.flatMap { _ in try token.provider.environment(above: variables).profile }
         let chosen = try named?.reaches(address) == true ? named : nil
         // A variable may name a profile for other addresses.

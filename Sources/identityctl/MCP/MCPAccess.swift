@@ -66,7 +66,9 @@ final class MCPAccess: Sendable {
                 }
                 // The client delivers it if the token claims to have the scopes.
                 guard answer.response.status == .forbidden,
-                    let challenge = ResourceChallenge(inChallenges: answer.response.headerFields[values: .wwwAuthenticate])
+                    let challenge = ResourceChallenge(
+                        inChallenges: answer.response.headerFields[values: .wwwAuthenticate]
+                    )
                 else { return answer }
                 throw AuthenticationError(
                     .insufficientScope,

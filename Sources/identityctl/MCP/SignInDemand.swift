@@ -3,7 +3,7 @@
 import IdentityClient
 import OAuthWire
 
-/// What a server demands of the sign-in for one call.
+/// A server's demand of the sign-in for one call.
 struct SignInDemand: Hashable, Sendable {
     /// As often as the person, or the server of the tokens, is asked for one call.
     private static let maximum = 3

@@ -160,23 +160,39 @@ final class MCPDemandProcessTests {
 
     private func text(_ answer: JSONObject) -> String { answer.object("error")?.string("message") ?? "" }
 
-    /// The token claims to have the scope, or the server of the tokens leaves it out: both count for nothing once the API has
-    /// refused the token.
-    @Test(arguments: [false, true]) func asksThePersonIfATokenWithoutOneDoesNotHelp(tells: Bool) async throws {
+    /// The answer of a server of tokens to the wish for more scopes at a refresh.
+    enum Wish: String, CaseIterable {
+        /// It refuses the wish, as the test's provider does.
+        case refused
+        /// It gives a token with the scopes of before.
+        case ignored
+        /// It does not tell the scopes, so that the token claims to have the wanted ones.
+        case untold
+    }
+
+    /// Neither a token without the scope nor one that the API has refused is an answer.
+    @Test(arguments: Wish.allCases) func asksThePersonIfATokenWithoutOneDoesNotHelp(wish: Wish) async throws {
         let signedIn = Mutex(false)
         let (person, bridge) = try await bridge { _ in signedIn.withLock(\.self) ? nil : "write" }
         let provider = person.setup.provider
-        if tells { provider.settings.declinedScopes = ["write"] }
+        if wish != .refused {
+            let scope = wish == .ignored ? #","scope":"openid profile offline_access files.read""# : ""
+            let body = #"{"access_token":"renewed","token_type":"Bearer","expires_in":3600\#(scope)}"#
+            provider.failNext(.token, with: .answer(status: 200, body: body))
+        }
         let before = provider.count(of: .authorization)
         try bridge.type(#"{"id":1,"method":"x"}"#)
         _ = try await bridge.poll("a page") { browser.address }
         let page = try #require(browser.question)
         #expect(page.contains("The new scopes: write") && page.contains("demands more scopes than you have granted"))
-        provider.settings.declinedScopes = []
         signedIn.withLock { $0 = true }
         try await visit(bridge)
         #expect(try await bridge.answer(1)["result"] != nil)
         #expect(provider.count(of: .authorization) == before + 1)
+        // A token that lacks the scope by its own word is not tried.
+        let sent = server.withLock { $0?.requests("x").map { $0.headers["Authorization"] } ?? [] }
+        #expect(sent.count == (wish == .untold ? 3 : 2) && Set(sent).count == sent.count, "\(sent)")
+        #expect(sent.contains("Bearer renewed") == (wish == .untold), "\(sent)")
     }
 
     /// A server demands another scope of each message.

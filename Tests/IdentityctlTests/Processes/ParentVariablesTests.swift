@@ -12,8 +12,20 @@ import Testing
 /// The variables that a host keeps back.
 @Suite(.timeLimit(.minutes(1)))
 struct ParentVariablesTests {
-    @Test func readsNoneOfAnotherUsersProcess() {
-        #expect(ParentVariables.of(process: getpid(), user: geteuid() &+ 1).isEmpty)
+    @Test func readsThoseOfTheDesktopInAProcessOfTheUser() throws {
+        let host = Process()
+        host.executableURL = URL(fileURLWithPath: "/bin/sleep")
+        host.arguments = ["100"]
+        host.environment = [
+            "DISPLAY": ":7", "SSH_CONNECTION": "a", "WAYLAND_DISPLAY": "", "https_proxy": "http://127.0.0.1:9",
+            "IDENTITYCTL_PROXY": "http://127.0.0.1:9", "IDENTITYCTL_CA_FILE": "/ca.pem", "IDENTITYCTL_CACHE": "memory",
+            "SSL_CERT_FILE": "/ca.pem", "BROWSER": "/bin/true",
+        ]
+        try host.run()
+        defer { host.terminate() }
+        let found = ParentVariables.of(process: host.processIdentifier)
+        #expect(Dictionary(found) { $1 } == ["DISPLAY": ":7", "SSH_CONNECTION": "a"])
+        #expect(ParentVariables.of(process: host.processIdentifier, user: geteuid() &+ 1).isEmpty)
         #expect(ParentVariables.of(process: 0).isEmpty)
     }
 
