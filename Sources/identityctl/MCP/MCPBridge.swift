@@ -157,7 +157,7 @@ final class MCPBridge: Sendable {
     /// - Parameter cancelled: The exchange that the message cancels: it has left before, and its stream ends afterwards.
     private func run(_ message: MCPMessage, _ version: String?, cancelling cancelled: Exchange? = nil) async {
         if let cancelled {
-            await cancelled.departure.waitForEnd()
+            guard await cancelled.departure.waitForArrival() else { return }
             // A server that does not take the notification keeps no stream open by that.
             try? await withDeadline(.seconds(5)) { await self.run(message, version) }
             return cancelled.task.cancel()

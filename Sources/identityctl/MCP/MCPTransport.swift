@@ -26,6 +26,7 @@ struct MCPTransport: StreamingHTTPTransport {
         let departure = MCPDeparture.current
         if body != nil { try departure?.begin() }
         let exchange = try await curl.open(request, body: body.map { DepartingBody(source: $0, departure: departure) })
+        departure?.noteArrival()
         guard exchange.response.status.kind != .redirection else {
             let location = exchange.response.headerFields[.location].map { " to \($0.printable)" } ?? ""
             throw AuthenticationError(
@@ -43,13 +44,18 @@ final class MCPDeparture: Sendable {
     /// That of the message that the current task sends.
     @TaskLocal static var current: MCPDeparture?
 
+    /// The time after which a message that has left counts as arrived. A server reads its connections in an order of its own.
+    private static let way = Duration.milliseconds(300)
+
     private struct State {
         var hasBegun = false
         var isCancelled = false
+        var hasEnded = false
     }
 
     private let state = Mutex(State())
-    private let hasEnded = Promise<Void>()
+    private let hasLeft = Promise<Void>()
+    private let hasArrived = Promise<Void>()
 
     /// Whether the host no longer waits for an answer.
     var isCancelled: Bool { state.withLock(\.isCancelled) }
@@ -73,11 +79,29 @@ final class MCPDeparture: Sendable {
         }
     }
 
-    /// Notes that all of the message has left, or that nothing more of it will.
-    func end() { hasEnded.finish(.success(())) }
+    /// Notes that all of the message has left.
+    fileprivate func noteLeaving() { hasLeft.finish(.success(())) }
 
-    /// Waits until all of the message has left.
-    func waitForEnd() async { try? await hasEnded.value() }  // a cancelled wait ends as well
+    /// Notes that the server begins to answer.
+    fileprivate func noteArrival() {
+        noteLeaving()
+        hasArrived.finish(.success(()))
+    }
+
+    /// Notes that the answer is there, or will never be.
+    func end() {
+        state.withLock { $0.hasEnded = true }
+        noteArrival()
+    }
+
+    /// Waits until the server must have the message.
+    ///
+    /// - Returns: Whether it still works on it.
+    func waitForArrival() async -> Bool {
+        try? await hasLeft.value()  // a cancelled wait ends as well
+        try? await withDeadline(Self.way) { [hasArrived] in try await hasArrived.value() }
+        return state.withLock { !$0.hasEnded }
+    }
 }
 
 /// A message in pieces, of which all but the last have left when the end is asked for.
@@ -97,7 +121,7 @@ private final class DepartingBody: HTTPBodySource {
     func next() async throws -> [UInt8]? {
         if rest.withLock(\.isEmpty) {
             guard let more = try await source.next() else {
-                departure?.end()
+                departure?.noteLeaving()
                 return nil
             }
             rest.withLock { $0 = more[...] }
