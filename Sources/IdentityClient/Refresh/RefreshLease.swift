@@ -155,11 +155,8 @@ struct RefreshLeaseStore: Sendable {
             let stored = try await cache.storeLease(over: record, with: { lease.locked($0).encoded() }, for: key)
             return stored.map { Held(lease: lease.locked($0.lock != nil), stored: $0) }
         } catch {
-            if turn == nil {
-                strays.remove(lease.nonce, in: self, mayComeLater: true)
-            } else {
-                strays.note(lease.nonce, under: key)
-            }
+            strays.note(lease.nonce, under: key)
+            if turn == nil { strays.remove(nil, in: self, mayComeLater: true) }
             throw error
         }
     }

@@ -29,12 +29,14 @@ final class StrayLeases: Sendable {
     ///
     /// - Parameter mayComeLater: Whether the cache may store the lease only after another look found none.
     func remove(_ nonce: String?, in leases: RefreshLeaseStore, mayComeLater: Bool) {
-        let (cache, key, duration) = (leases.cache, leases.key, leases.duration)
+        let key = leases.key
+        // Without this object, which ends the removals when it goes.
+        let leases = RefreshLeaseStore(cache: leases.cache, key: key, duration: leases.duration)
         known.withLock { known in
             let noted = (known[key] ?? [:]).filter { $0.value == nil }.keys
             for nonce in Set(noted).union([nonce].compactMap(\.self)) {
                 known[key, default: [:]][nonce] = Task { [weak self] in
-                    await Self.remove(nonce, from: cache, key, for: duration, mayComeLater: mayComeLater)
+                    await Self.remove(nonce, in: leases, mayComeLater: mayComeLater)
                     self?.known.withLock { $0[key]?[nonce] = nil }
                 }
             }
@@ -49,26 +51,17 @@ final class StrayLeases: Sendable {
     }
 
     /// Removes the lease, or lets it end with its time.
-    private static func remove(
-        _ nonce: String,
-        from cache: any TokenCache,
-        _ key: CacheKey,
-        for duration: Duration,
-        mayComeLater: Bool
-    ) async {
-        let end = SuspendingClock.now + duration
+    private static func remove(_ nonce: String, in leases: RefreshLeaseStore, mayComeLater: Bool) async {
+        let (end, cache, key) = (SuspendingClock.now + leases.duration, leases.cache, leases.key)
         var pause = Duration.milliseconds(250)
         while SuspendingClock.now < end, !Task.isCancelled {
             // A cancelled pause, and a cache that still fails: the condition of the loop decides.
             try? await Task.sleep(for: pause)
             pause = min(pause * 2, .seconds(2))
             guard let found = try? await cache.record(for: key) as CacheRecord?? else { continue }
-            let record = found.flatMap { RefreshLease(decoding: $0)?.nonce == nonce ? $0 : nil }
-            guard let record else {
-                if mayComeLater { continue }
-                return
-            }
-            if (try? await cache.replace(record, with: nil, for: key)) == true { return }
+            if let found, RefreshLease(decoding: found)?.nonce == nonce {
+                if (try? await cache.replace(found, with: nil, for: key)) == true { return }
+            } else if !mayComeLater { return }
         }
     }
 }

@@ -37,10 +37,8 @@ struct TokenEndpoint: Sendable {
         /// Whether the refresh token may be sent once more.
         let allowsRetry: Bool
 
-        /// - Parameters:
-        ///   - time: The time of the request. If it was longer than its limit, the process stood still: it may have lost an answer
-        ///     that came long ago, and most grace periods are over by now.
-        ///   - retries: Whether the program lets a refresh token be sent once more.
+        /// - Parameter time: The time of the request. If it was longer than its limit, the process stood still: it may have lost an
+        ///   answer that came long ago, and most grace periods are over by now.
         init(_ error: AuthenticationError, after time: Duration, limit: Duration, retries: Bool) {
             self.error = error
             allowsRetry = retries && time <= limit + .seconds(1)
