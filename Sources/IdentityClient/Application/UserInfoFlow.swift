@@ -53,7 +53,7 @@ struct UserInfoFlow: Sendable {
                 .untrustedAuthority,
                 """
                 The configuration of \(authority.url) names a UserInfo endpoint that is not https, or on a foreign host: \
-                '\(WireText.clean(endpoint).prefix(200))'. Nothing was sent to it.
+                \(WireText.quoted(endpoint)). Nothing was sent to it.
                 """
             )
         }
@@ -277,7 +277,7 @@ struct IntrospectionFlow: Sendable {
                 .untrustedAuthority,
                 """
                 The configuration of \(authority.url) names an introspection endpoint that is not https, or on a foreign host: \
-                '\(WireText.clean(endpoint).prefix(200))'. Nothing was sent to it.
+                \(WireText.quoted(endpoint)). Nothing was sent to it.
                 """
             )
         }

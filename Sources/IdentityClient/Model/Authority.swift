@@ -295,7 +295,7 @@ extension Authority {
         guard let address = WebAddress(text) else {
             // What stands before an @ may be a password.
             let isShown = !text.utf8.contains(UInt8(ascii: "@"))
-            let shown = isShown ? "; '\(WireText.clean(text).prefix(200))' is no such address" : ""
+            let shown = isShown ? "; \(WireText.quoted(text)) is no such address" : ""
             throw AuthenticationError(
                 .invalidArgument,
                 """
@@ -328,7 +328,7 @@ extension Authority {
         guard isSegment, !text.isEmpty, text != ".", text != ".." else {
             throw AuthenticationError(
                 .invalidArgument,
-                "The authority's \(what), '\(WireText.clean(text).prefix(200))', cannot stand in a path."
+                "The authority's \(what), \(WireText.quoted(text)), cannot stand in a path."
             )
         }
         return text

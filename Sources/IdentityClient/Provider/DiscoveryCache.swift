@@ -188,7 +188,7 @@ final class DiscoveryCache: Sendable {
                 )
             }
         case 300..<400:
-            let target = response.redirectTarget(from: url).map { " to '\(WireText.clean($0).prefix(200))'" } ?? ""
+            let target = response.redirectTarget(from: url).map { " to \(WireText.quoted($0))" } ?? ""
             throw error(
                 .malformedResponse,
                 """

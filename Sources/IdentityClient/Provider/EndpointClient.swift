@@ -60,7 +60,7 @@ extension HTTPResponse {
         AuthenticationError(
             .malformedResponse,
             """
-            The answer of \(host) is compressed (\(WireText.clean(coding).prefix(40))), which was not asked for, and cannot be \
+            The answer of \(host) is compressed (\(WireText.quoted(coding, upTo: 40))), which was not asked for, and cannot be \
             read. Turn this compression off for the client's requests, at the server or at the proxy before it.
             """
         )
@@ -234,7 +234,7 @@ package struct EndpointClient: Sendable {
         guard let address = WebAddress(url) else {
             throw context.error(
                 .untrustedAuthority,
-                "An endpoint of \(authority.url) is not an https address: '\(WireText.clean(url).prefix(200))'."
+                "An endpoint of \(authority.url) is not an https address: \(WireText.quoted(url))."
             )
         }
         let target = address.target

@@ -45,7 +45,7 @@ enum ExtraItems {
                 throw AuthenticationError(
                     .invalidArgument,
                     """
-                    The parameter '\(WireText.clean(name).prefix(50))' cannot be sent: its name has 1 to 100 visible ASCII \
+                    The parameter \(WireText.quoted(name, upTo: 50)) cannot be sent: its name has 1 to 100 visible ASCII \
                     characters, its value 1 to \(limit) bytes without control characters.
                     """
                 )

@@ -32,7 +32,7 @@ enum OAuthErrorMapping {
             return context.error(
                 .configuration,
                 """
-                The provider refused the code that it had just issued, in words of its own: “\(foreignWords.prefix(300))”. Check \
+                The provider refused the code that it had just issued, in words of its own: \(WireText.quoted(foreignWords, upTo: 300)). Check \
                 the client's registration: its identifier, its secret and its redirect address.
                 """,
                 serverError: server
@@ -41,7 +41,7 @@ enum OAuthErrorMapping {
         return context.error(
             code,
             (wantsADevice(server) ? deviceAdvice(isThroughBroker) : nil) ?? adviceByWord(server, code) ?? advice[code]
-                ?? "The server refused the request (\(server.error)).",
+                ?? "The server refused the request (\(WireText.quoted(server.error))).",
             serverError: server,
             claims: words?.claims
         )

@@ -93,7 +93,7 @@ extension ProviderMetadata {
             throw AuthenticationError(
                 .invalidResponse,
                 """
-                The configuration of \(authority.url) names another issuer, \(WireText.clean(document.issuer).prefix(200)). \
+                The configuration of \(authority.url) names another issuer, \(WireText.quoted(document.issuer)). \
                 Check the authority; an issuer is compared to the letter, a slash at its end included.
                 """,
                 correlationID: correlationID
@@ -110,7 +110,7 @@ extension ProviderMetadata {
                     .untrustedAuthority,
                     """
                     The configuration of \(authority.url) names an endpoint that is not https, or on a foreign host: \
-                    '\(WireText.clean(url).prefix(200))'.
+                    \(WireText.quoted(url)).
                     """,
                     correlationID: correlationID
                 )

@@ -128,7 +128,7 @@ extension AuthorizationCodeFlow {
             throw context.error(
                 .untrustedAuthority,
                 """
-                The answer names '\(WireText.clean(host).prefix(100))' as the cloud of the account, which is not a known cloud of \
+                The answer names \(WireText.quoted(host, upTo: 100)) as the cloud of the account, which is not a known cloud of \
                 Microsoft. Nothing was sent there. If it is one, add it to the known hosts.
                 """
             )
@@ -145,7 +145,7 @@ extension AuthorizationCodeFlow {
             throw context.error(
                 .accountMismatch,
                 """
-                A person of another cloud (\(authority.environment)) signed in, but '\(WireText.clean(wanted.username ?? wanted.id.rawValue))' \
+                A person of another cloud (\(authority.environment)) signed in, but \(WireText.quoted(wanted.username ?? wanted.id.rawValue)) \
                 was requested. Nothing was stored. Sign in again with the requested account.
                 """
             )

@@ -29,6 +29,36 @@ package enum WireText {
         return String(output)
     }
 
+    /// `text` between single quotation marks, for a sentence of ours, cut after `limit` characters. Quotation marks in it become
+    /// `*`, so that it cannot close the quotation and go on as our words.
+    package static func quoted(_ text: String, upTo limit: Int = 200) -> String {
+        let scalars = clean(text).unicodeScalars.prefix(limit).map { isQuotationMark($0) ? "*" : $0 }
+        return "'\(String(String.UnicodeScalarView(scalars)))'"
+    }
+
+    /// A name that a server chose, for a line of its own: without quotation marks and ends of sentences, with single spaces, and
+    /// cut after 80 characters; `nil` if nothing is left. A dot stays within a word, as in `example.com` or `2.0`.
+    package static func name(_ text: String) -> String? {
+        let scalars = Array(clean(text).unicodeScalars)
+        var kept = String.UnicodeScalarView()
+        for (index, scalar) in scalars.enumerated() {
+            let properties = scalar.properties
+            guard !isQuotationMark(scalar), !properties.isDefaultIgnorableCodePoint else { continue }
+            let next = index + 1 < scalars.count ? scalars[index + 1].properties : nil
+            let isWithinWord = scalar == "." && (next?.isLowercase == true || next?.numericType != nil)
+            let isSpace = properties.isWhitespace || properties.isSentenceTerminal && !isWithinWord
+            if !isSpace { kept.append(scalar) } else if let last = kept.last, last != " " { kept.append(" ") }
+            if kept.count == 80 { break }
+        }
+        if kept.last == " " { kept.removeLast() }
+        return kept.isEmpty ? nil : String(kept)
+    }
+
+    private static func isQuotationMark(_ scalar: Unicode.Scalar) -> Bool {
+        // The rest are look-alikes that Unicode does not count.
+        scalar.properties.isQuotationMark || "`´ʹʺʻʼʽ′″‴‵‶❛❜❝❞".unicodeScalars.contains(scalar)
+    }
+
     /// Whether `text` is all visible ASCII without a space, as in a header or a URL.
     package static func isVisibleASCII(_ text: String) -> Bool { text.utf8.allSatisfy { (0x21...0x7E).contains($0) } }
 

@@ -108,7 +108,7 @@ import Testing
         let error = #expect(throws: AuthenticationError.self) {
             try ProviderMetadata(published: json, by: .openIDConnect(issuer: "https://h"))
         }
-        #expect(error?.message.contains("another issuer, https://other[2J . Check the authority;") == true)
+        #expect(error?.message.contains("another issuer, 'https://other[2J '. Check the authority;") == true)
     }
 
     @Test(arguments: ["authorize", "token", "keys"]) func refusesForeignHostsForEntra(endpoint: String) throws {
