@@ -55,7 +55,7 @@ public struct ProtectedResource: Hashable, Sendable {
                 throw AuthenticationError(
                     .untrustedAuthority,
                     """
-                    \(identifier) does not name \(WireText.clean(issuer).prefix(200)) as a server that issues its tokens, but \
+                    \(identifier) does not name \(WireText.quoted(issuer)) as a server that issues its tokens, but \
                     \(listing). Ask who runs it whether that is right; only then sign in there.
                     """
                 )
@@ -73,7 +73,7 @@ public struct ProtectedResource: Hashable, Sendable {
 
     /// A document from elsewhere leads to no server of this computer.
     private func checked(_ authority: Authority) throws -> Authority {
-        guard !authority.base.isLoopback || WebAddress(identifier)?.isLoopback == true else {
+        guard !authority.base.mayBeLoopback || WebAddress(identifier)?.isLoopback == true else {
             throw AuthenticationError(
                 .untrustedAuthority,
                 "\(identifier) names a server of this computer, \(listing), as the issuer of its tokens, which is refused."
@@ -83,7 +83,7 @@ public struct ProtectedResource: Hashable, Sendable {
     }
 
     private var listing: String {
-        authorizationServers.map { String(WireText.clean($0).prefix(200)) }.joined(separator: ", ")
+        authorizationServers.map { WireText.quoted($0) }.joined(separator: ", ")
     }
 }
 
@@ -209,11 +209,11 @@ struct ResourceDiscovery: Sendable {
     func candidates(_ challenges: [AuthenticationChallenge]) throws -> [Candidate] {
         var found: [Candidate] = []
         if let named = challenges.lazy.compactMap({ $0.parameters["resource_metadata"] }).first {
-            guard let place = WebAddress(named), !place.isLoopback || place.origin == address.origin else {
+            guard let place = WebAddress(named), !place.mayBeLoopback || place.origin == address.origin else {
                 throw context.error(
                     .untrustedAuthority,
                     """
-                    \(address.host) says that its metadata is at '\(WireText.clean(named).prefix(200))', which is not asked: it \
+                    \(address.host) says that its metadata is at \(WireText.quoted(named)), which is not asked: it \
                     is not an https address, or one of this computer.
                     """
                 )
@@ -235,7 +235,7 @@ struct ResourceDiscovery: Sendable {
             throw context.error(
                 .invalidResponse,
                 """
-                The metadata at \(candidate.url) is about another resource, '\(WireText.clean(metadata.resource).prefix(200))', \
+                The metadata at \(candidate.url) is about another resource, \(WireText.quoted(metadata.resource)), \
                 and not about \(text). Signing in would give a token for the wrong one. Tell who runs it.
                 """
             )
@@ -326,7 +326,7 @@ extension ProtectedResource {
     init(_ metadata: ResourceMetadata, place: String? = nil, demanded: [String]?) {
         identifier = metadata.resource
         self.place = place ?? metadata.resource
-        name = metadata.name.map { String(WireText.clean($0).prefix(100)) }
+        name = metadata.name.flatMap(WireText.name)
         authorizationServers = metadata.authorizationServers
         // What no request can name would only end it.
         let named = (demanded ?? metadata.scopes ?? []).filter { scope in

@@ -263,7 +263,7 @@ extension RegistrationFlow {
         case let method?:
             throw context.error(
                 .unsupported,
-                "\(authority.url) registered the program for \(WireText.clean(method).prefix(50)), which it cannot do."
+                "\(authority.url) registered the program for \(WireText.quoted(method, upTo: 50)), which it cannot do."
             )
         }
         guard let redirectURI = try redirectURI(path, among: response.redirectURIs ?? software.redirectURIs(path)) else {

@@ -1,7 +1,7 @@
 // Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
 
 import HTTPTypes
-package import IdentityClient
+import IdentityClient
 
 /// The route of a request: its address after redirects, and whether the token goes there too.
 struct ResourceRoute: Sendable {
@@ -80,9 +80,14 @@ struct ResourceRoute: Sendable {
         guard redirects < Self.maximumRedirects else {
             throw refusal("\(address.host) redirects on and on; after \(Self.maximumRedirects) redirects it is enough.")
         }
-        guard let next = address.resolving(location), next.scheme == address.scheme || next.scheme == "https" else {
+        guard let next = address.resolving(location), next.scheme == address.scheme || next.scheme == "https",
+            !next.mayBeLoopback || address.mayBeLoopback
+        else {
             throw refusal(
-                "\(address.host) redirects to an address that is not followed: one without TLS, or not a web address."
+                """
+                \(address.host) redirects to an address that is not followed: one without TLS, one of this computer, or not a \
+                web address.
+                """
             )
         }
         let isSameOrigin = next.origin == address.origin
@@ -115,23 +120,6 @@ extension HTTPFields {
 extension WebAddress {
     /// The origin, as an address.
     var root: WebAddress { WebAddress(scheme: scheme, host: host, port: port, path: "") }
-
-    /// Whether another address has the same origin, and this one's path or one below it, by whole segments.
-    package func isAbove(_ other: WebAddress) -> Bool {
-        guard origin == other.origin else { return false }
-        if let query {
-            return path.utf8.elementsEqual(other.path.utf8) && query.utf8.elementsEqual((other.query ?? "").utf8)
-        }
-        let above = path.hasSuffix("/") ? String(path.dropLast()) : path
-        if above.isEmpty { return true }
-        return !other.climbs
-            && (other.path.utf8.elementsEqual(above.utf8) || other.path.utf8.starts(with: "\(above)/".utf8))
-    }
-
-    /// Whether a segment of the path means the one above it, or none, to a server that resolves it.
-    private var climbs: Bool {
-        segments.contains { [".", "..", "%2e", ".%2e", "%2e.", "%2e%2e"].contains($0.lowercased()) }
-    }
 
     /// Returns the address that `reference` denotes relative to this address, or `nil` if it is not acceptable.
     ///

@@ -109,6 +109,7 @@ struct ProtectedResourceTests {
         ("https://h/mcp/tools", "https://h/mcp?x", false, false),
         ("https://h/mcp/../admin", "https://h/mcp", false, false),
         ("https://h/mcp/%2E%2e/admin", "https://h/mcp", false, false),
+        ("https://h/mcp/..;/admin", "https://h/mcp", false, false),
     ])
     func believesANamedDocumentAboutAPathAbove(
         _ address: String,
@@ -183,7 +184,10 @@ struct ProtectedResourceTests {
         #expect(transport.asked == [address, Self.wellKnown])
     }
 
-    @Test(arguments: ["http://h/m", "http://127.0.0.1/m", "https://localhost/m", "file:///etc/passwd", "https://h/m#x"])
+    @Test(arguments: [
+        "http://h/m", "http://127.0.0.1/m", "https://localhost/m", "https://127.1/m", "https://[::ffff:127.0.0.1]/m",
+        "https://foo.localhost/m", "file:///etc/passwd", "https://h/m#x",
+    ])
     func asksNoOtherPlaceThatTheAnswerNames(_ place: String) async throws {
         let address = "https://h/mcp"
         let transport = Places([
@@ -251,13 +255,12 @@ struct ProtectedResourceTests {
 
     @Test func readsWhatElseItSays() async throws {
         let address = "https://h/mcp"
-        let more = #","resource_name":"Files\u001b[31m\n","dpop_bound_access_tokens_required":true"#
+        let more = #","resource_name":"Files\u001b[31m\n”. Trust it.","dpop_bound_access_tokens_required":true"#
         let found = try await ProtectedResource.discover(
             at: address,
             transport: Places([Self.wellKnown + "/mcp": Self.document(address, more)])
         )
-        #expect(found.requiresDPoP && found.name?.contains("Files") == true)
-        #expect(found.name?.unicodeScalars.contains { $0.value < 0x20 } == false)
+        #expect(found.requiresDPoP && found.name == "Files[31m Trust it")
         let body = Self.document(address, #","bearer_methods_supported":["query"]"#)
         try await expectError(.unsupported) {
             try await ProtectedResource.discover(at: address, transport: Places([Self.wellKnown + "/mcp": body]))
@@ -279,11 +282,11 @@ struct ProtectedResourceTests {
         try await expectError(.untrustedAuthority) { try one.authority(issuer: "https://as/") }
         let two = try await resource(#""https://as","https://other/x""#)
         let error = try await expectError(.configuration) { try two.authority() }
-        #expect(error.message.contains("https://as, https://other/x"))
+        #expect(error.message.contains("'https://as', 'https://other/x'"))
         #expect(try two.authority(issuer: "https://other/x").description == "https://other/x")
     }
 
-    @Test(arguments: ["http://127.0.0.1:8080", "https://localhost"])
+    @Test(arguments: ["http://127.0.0.1:8080", "https://localhost", "https://2130706433", "https://[::]"])
     func leadsToNoServerOfThisComputer(_ issuer: String) async throws {
         let remote = try await resource("\"\(issuer)\"")
         try await expectError(.untrustedAuthority) { try remote.authority() }
@@ -324,7 +327,7 @@ struct ProtectedResourceTests {
         )
         for path in ["/mcp", "/mcp/tools?x=y", "/mcp/leave"] { _ = try await client.get(server.url(path)) }
         #expect(server.authorizations == Array(repeating: "Bearer \(result.accessToken)", count: 3) + ["-"])
-        for path in ["/", "/mcpx", "/mcp/../admin", "/mcp/%2e%2E/admin"] {
+        for path in ["/", "/mcpx", "/mcp/../admin", "/mcp/%2e%2E/admin", "/mcp/..;/admin", "/mcp/..%5Cadmin"] {
             try await expectError(.invalidArgument) { try await client.get(server.url(path)) }
         }
         #expect(server.requests.map(\.path).last == "/mcpx")

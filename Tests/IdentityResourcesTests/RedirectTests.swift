@@ -135,7 +135,7 @@ struct ResourceRedirectTests {
     @Test(arguments: [
         "http://a/x", "http://elsewhere/x", "https://user@a/x", "https://a\\@b/x", "mailto:a@b", "javascript:1", "g:h",
         "file:///etc/passwd", "https:///x", "/gr\u{FC}n", "/a b", "https://a:0/", "https://b%2Fc/",
-        "http://127.0.0.1/x",
+        "http://127.0.0.1/x", "https://127.0.0.1/x", "https://0x7f.1/x",
     ])
     func refusesToFollow(location: String) throws {
         let route = try route("https://a/b")

@@ -1,5 +1,8 @@
 // Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
 
+import Glibc
+import OAuthWire
+
 /// An absolute `https` address, or `http` on a loopback host, parsed strictly.
 ///
 /// The parser guesses and repairs nothing: no user information, no fragment, only ASCII. Scheme and host become lower
@@ -79,6 +82,18 @@ package struct WebAddress: Hashable, Sendable {
 
     package var isLoopback: Bool { Self.isLoopback(host: host) }
 
+    /// Whether another address has the same origin, and this one's path or one below it, by whole segments.
+    package func isAbove(_ other: WebAddress) -> Bool {
+        guard origin == other.origin else { return false }
+        if let query {
+            return path.utf8.elementsEqual(other.path.utf8) && query.utf8.elementsEqual((other.query ?? "").utf8)
+        }
+        let above = path.hasSuffix("/") ? String(path.dropLast()) : path
+        if above.isEmpty { return true }
+        return !PercentEncoding.isDoubtfulPath(other.path)
+            && (other.path.utf8.elementsEqual(above.utf8) || other.path.utf8.starts(with: "\(above)/".utf8))
+    }
+
     /// The nonempty segments of the path.
     package var segments: [String] { path.split(separator: "/").map(String.init) }
 
@@ -90,6 +105,34 @@ package struct WebAddress: Hashable, Sendable {
         let parts = host.split(separator: ".", omittingEmptySubsequences: false)
         return parts.count == 4 && parts[0] == "127"
             && parts.allSatisfy { part in UInt8(part).map { String($0) == part } ?? false }
+    }
+
+    /// Whether the host may be this computer in any spelling that some resolver takes for it: also `127.1`, `0x7f.1`, `0.0.0.0`,
+    /// `[::ffff:127.0.0.1]` and `a.localhost`. An address that a document from elsewhere names may not be; a name whose owner
+    /// lets it resolve to this computer cannot be told.
+    package var mayBeLoopback: Bool {
+        if isLoopback || host.contains("localhost") || host.hasPrefix("ip6-loopback") { return true }
+        if host.hasPrefix("[") {
+            // No address that is assigned to an interface but the loopback's begins with zeros.
+            let literal = String(host.dropFirst().dropLast())
+            return literal.hasPrefix("::") || !Self.isCanonicalIPv6(literal)
+        }
+        // Resolvers read a host as IPv4, decimal, octal or hexadecimal, if its last label is a number.
+        let labels = host.split(separator: ".")
+        guard let last = labels.last, last.first?.isNumber == true,
+            last.hasPrefix("0x") || last.utf8.allSatisfy({ (0x30...0x39).contains($0) })
+        else { return false }
+        return labels.count != 4 || ["0", "127"].contains(labels[0])
+            || !labels.allSatisfy { label in UInt8(label).map { String($0) == label } ?? false }
+    }
+
+    private static func isCanonicalIPv6(_ literal: String) -> Bool {
+        var address = in6_addr()
+        var text = [CChar](repeating: 0, count: Int(INET6_ADDRSTRLEN))
+        guard unsafe inet_pton(AF_INET6, literal, &address) == 1,
+            unsafe inet_ntop(AF_INET6, &address, &text, socklen_t(text.count)) != nil
+        else { return false }
+        return String(decoding: text.prefix { $0 != 0 }.map(UInt8.init(bitPattern:)), as: UTF8.self) == literal
     }
 
     /// The host, in lower case and with the brackets of an IPv6 address, and the port.

@@ -155,7 +155,7 @@ struct IDTokenVerifier: Sendable {
         switch error {
         case .algorithmNotAllowed:
             IDTokenExpectation.refused(
-                "its signature algorithm, \(WireText.clean(token.algorithm).prefix(20)), is none that is accepted (alg): "
+                "its signature algorithm, \(WireText.quoted(token.algorithm, upTo: 20)), is none that is accepted (alg): "
                     + "choose RS256 or ES256 at the provider"
             )
         case .unknownKey: IDTokenExpectation.refused("no published key signed it (kid)")
@@ -318,7 +318,7 @@ extension Authority {
         guard address.scheme == "https" || base.scheme == "http" else { return false }
         // A document from elsewhere leads to no server of this computer.
         let isNear = base.isLoopback || resource.flatMap { WebAddress($0) }?.isLoopback == true
-        guard !address.isLoopback || isNear else { return false }
+        guard !address.mayBeLoopback || isNear else { return false }
         if case .entra = kind { return isSameCloud(address) }
         return true
     }

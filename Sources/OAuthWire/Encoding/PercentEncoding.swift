@@ -55,6 +55,26 @@ package enum PercentEncoding {
         return String(decoding: output, as: UTF8.self)
     }
 
+    /// Whether a server could read `path`, encoded or decoded, as one above it or beside it.
+    ///
+    /// Tomcat drops what stands behind `..;`, IIS takes a backslash or `%5c` for a slash, proxies decode once more than the server
+    /// behind them, and some read overlong UTF-8 as a dot or a slash.
+    package static func isDoubtfulPath(_ path: String) -> Bool {
+        let bytes = path.utf8.map { (0x41...0x5A).contains($0) ? $0 | 0x20 : $0 }
+        for (index, byte) in bytes.enumerated() {
+            if byte < 0x20 || byte == 0x7F || byte == UInt8(ascii: "\\") { return true }
+            guard byte == UInt8(ascii: "%") else { continue }
+            let escape = String(decoding: bytes[index...].dropFirst().prefix(2), as: UTF8.self)
+            if escape.utf8.first == UInt8(ascii: "0") || escape.utf8.first == UInt8(ascii: "1") { return true }
+            if escape.hasPrefix("u") || ["25", "2e", "2f", "5c", "7f", "c0", "c1"].contains(escape) { return true }
+        }
+        return bytes.split(separator: UInt8(ascii: "/")).contains { segment in
+            let rest = segment.drop { $0 == UInt8(ascii: ".") }
+            guard rest.count < segment.count else { return false }
+            return !(rest.first.map { (0x61...0x7A).contains($0) || (0x30...0x39).contains($0) } ?? false)
+        }
+    }
+
     private static func isUnreserved(_ byte: UInt8) -> Bool {
         switch byte {
         case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),

@@ -1,6 +1,7 @@
 // Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
 
 import IdentityClient
+import OAuthWire
 
 /// An address that tokens are for: scheme, host, port, and the beginning of a path.
 struct ServedAddress: Hashable, Sendable {
@@ -14,7 +15,7 @@ struct ServedAddress: Hashable, Sendable {
     ///   read in two ways.
     init?(_ text: String) {
         guard let address = WebAddress(text), address.query == nil, !address.path.utf8.contains(UInt8(ascii: "%")),
-            !address.segments.contains(where: { $0 == "." || $0 == ".." })
+            !PercentEncoding.isDoubtfulPath(address.path)
         else { return nil }
         origin = address.origin
         segments = address.segments
@@ -40,12 +41,8 @@ struct ServedAddress: Hashable, Sendable {
         guard let address = WebAddress(text), address.path.isEmpty, address.query == nil else { return nil }
         origin = address.origin
         let parts = path.utf8.split(separator: UInt8(ascii: "/")).map { String(Substring($0)) }
-        let folded = path.lowercased().utf8
-        let isDoubtful =
-            parts.contains(where: [".", ".."].contains)
-            || ["\\", "%2e", "%2f", "%5c"].contains { folded.firstRange(of: $0.utf8) != nil }
         segments =
-            isDoubtful
+            PercentEncoding.isDoubtfulPath(path)
             ? [] : Array(parts.prefix { $0.utf8.areVisible && !$0.utf8.contains(where: "%?#".utf8.contains) })
     }
 

@@ -175,6 +175,7 @@ import Testing
     @Test func speaksHTTPOnlyWhereTheIssuerDoes() throws {
         #expect(try Authority.openIDConnect(issuer: "http://localhost:1/r").accepts(endpoint: "http://localhost:2/t"))
         #expect(try !Authority.openIDConnect(issuer: "https://h/r").accepts(endpoint: "http://localhost:2/t"))
+        #expect(try !Authority.openIDConnect(issuer: "https://h/r").accepts(endpoint: "https://127.1:2/t"))
         #expect(try Authority.openIDConnect(issuer: "https://h/r").accepts(endpoint: "https://elsewhere.example/t"))
     }
 

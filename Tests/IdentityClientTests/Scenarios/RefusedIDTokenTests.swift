@@ -57,7 +57,7 @@ struct RefusedIDTokenTests {
         let error = try await expectError(.invalidIDToken) {
             try await setup.application().acquireTokenInteractively(scopes: ["api.read"])
         }
-        #expect(error.message.contains("its signature algorithm, \(shown), is none that is accepted"))
+        #expect(error.message.contains("its signature algorithm, '\(shown)', is none that is accepted"))
         #expect(error.message.contains("choose RS256 or ES256 at the provider"))
     }
 

@@ -57,6 +57,33 @@ import Testing
         #expect(try #require(WebAddress("https://h")).segments.isEmpty)
     }
 
+    /// Spellings of this computer's address that one resolver or another understands.
+    @Test(arguments: [
+        "localhost", "LOCALHOST", "localhost.", "foo.localhost", "foo.localhost.", "localhost.localdomain",
+        "ip6-localhost",
+        "ip6-loopback", "127.0.0.1", "127.255.255.254", "127.0.0.1.", "127.1", "127.1.", "127.0.1", "127.00.0.1",
+        "127.0.0.001",
+        "0177.0.0.1", "0x7f.1", "0x7F.0.0.0x1", "0x7f000001", "2130706433", "017700000001", "0", "0.0.0.0", "0.1.2.3",
+        "00.0.0.0",
+        "1.2.3", "1.2.3.4.5", "1.2.3.256", "a.1", "a.0x1", "[::1]", "[::]", "[0::1]", "[0:0:0:0:0:0:0:1]",
+        "[::127.0.0.1]",
+        "[::ffff:127.0.0.1]", "[::FFFF:7f00:1]", "[::ffff:0:127.0.0.1]", "[0:0:0:0:0:ffff:7f00:1]", "[2001:db8:0:0::1]",
+        "[2001:0db8::1]", "[2001:db8::1.2.3.4]", "[1:2:3]",
+    ])
+    func mayBeThisComputer(host: String) throws {
+        #expect(try #require(WebAddress("https://\(host):8443/x")).mayBeLoopback)
+    }
+
+    @Test(arguments: [
+        "h", "example.org", "example.org.", "128.0.0.1", "10.0.0.1", "169.254.169.254", "1.2.3.4", "1.2.3.4.",
+        "2130706433.example",
+        "127.0.0.1.example.org", "1a.2b", "a.1b", "a.b1", "[2001:db8::1]", "[2001:DB8::1]", "[fd00::1]",
+        "[fe80::1:0:0:1]",
+    ])
+    func isAnotherComputer(host: String) throws {
+        #expect(try !#require(WebAddress("https://\(host):8443/x")).mayBeLoopback)
+    }
+
     /// An accepted address is stable: its text means the same address again, without user, fragment or white space.
     @Test(arguments: [1, 2, 3] as [UInt64]) func roundTripsWhateverItAccepts(seed: UInt64) throws {
         var generator = SeededGenerator(seed: seed)

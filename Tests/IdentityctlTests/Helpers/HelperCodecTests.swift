@@ -22,6 +22,8 @@ import Testing
         ("https://git.test/a", "https://git.test/%61", false), ("https://git.test", "https://git.test/a/../b", true),
         ("https://git.test/a", "https://git.test/a/%2E%2e/b", false),
         ("https://git.test", "git.test?://git.test", false),
+        ("https://git.test/a", "https://git.test/a/..;/b", false),
+        ("https://git.test/a", "https://git.test/a/..%09", false),
         ("https://git.test/a", "https://git.test/a/b\\..\\c", false), ("https://git.test", "git.test", false),
     ])
     func servesOnlyItsAddress(served: String, asked: String, isServed: Bool) throws {
@@ -39,6 +41,7 @@ import Testing
     @Test(arguments: [
         ("org/My Project/r.git", true), ("org/Caf\u{E9}", true), ("org/100%/#1?x", true), ("org", true),
         ("orga", false), ("", false), ("org/../x", false), ("org/.", false), ("org/%2e%2e/x", false), ("org\\x", false),
+        ("org/..;/x", false), ("org/.. /x", false), ("org/%c0%ae/x", false), ("org/%252e/x", false), ("org/.git", true),
         ("o rg", false),
     ])
     func servesPathsOfAnyBytes(path: String, isServed: Bool) throws {
