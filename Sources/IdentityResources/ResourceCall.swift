@@ -163,6 +163,10 @@ struct ResourceCall: Sendable {
             let now = token.scheme == .dpop ? client.nonces.now(at: origin, by: clock) : clock.unixSeconds
             let nonce = token.scheme == .bearer ? nil : client.nonces.nonce(of: origin)
             try token.authorize(&request, nonce: nonce, at: now)
+            // Of a resource's tokens, their acquisition asks, which knows who had the port at the sign-in.
+            if client.application.configuration.authority.resource == nil {
+                try LocalServers().check(route.address.text, acceptsUnlisted: true)
+            }
         }
         var source: BodyReader?
         if let body { source = try await BodyReader.open(body, meter) }

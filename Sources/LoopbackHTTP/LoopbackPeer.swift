@@ -100,25 +100,31 @@ struct SocketTable {
     }
 }
 
-extension LoopbackAddress {
-    /// The address in the form of the kernel's tables: words of 32 bits in the machine's order. An IPv6 socket that
-    /// uses IPv4 has its addresses in the longer form.
-    fileprivate var tableForms: [String] {
-        let port = ":" + Self.hexadecimal(UInt32(port), digits: 4)
-        return unsafe withBytes { bytes in
-            let word = { (offset: Int) in
-                unsafe Self.hexadecimal(bytes.loadUnaligned(fromByteOffset: offset, as: UInt32.self), digits: 8)
-            }
-            guard isIPv6 else {
-                let mapped = Self.hexadecimal(UInt32(0xFFFF).bigEndian, digits: 8)
-                return [word(4) + port, "0000000000000000" + mapped + word(4) + port]
-            }
-            return [stride(from: 8, to: 24, by: 4).map(word).joined() + port]
-        }
+extension SocketTable {
+    /// The bytes of an address in the form of the kernel's tables: words of 32 bits in the machine's order.
+    static func form(of address: [UInt8]) -> String {
+        stride(from: 0, to: address.count, by: 4).map { offset in
+            let word = address[offset..<offset + 4].reduce(0) { $0 << 8 | UInt32($1) }
+            return hexadecimal(word.bigEndian, digits: 8)
+        }.joined()
     }
+
+    static func form(ofPort port: UInt16) -> String { hexadecimal(UInt32(port), digits: 4) }
 
     private static func hexadecimal(_ number: UInt32, digits: Int) -> String {
         let text = String(number, radix: 16, uppercase: true)
         return String(repeating: "0", count: digits - text.count) + text
+    }
+}
+
+extension LoopbackAddress {
+    /// The address in the form of the kernel's tables. An IPv6 socket that uses IPv4 has its addresses in the longer form.
+    fileprivate var tableForms: [String] {
+        let port = ":" + SocketTable.form(ofPort: port)
+        let bytes = unsafe withBytes { unsafe Array($0) }
+        if isIPv6 { return [SocketTable.form(of: Array(bytes[8..<24])) + port] }
+        let address = Array(bytes[4..<8])
+        let mapped: [UInt8] = [0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xFF, 0xFF]
+        return [SocketTable.form(of: address) + port, SocketTable.form(of: mapped + address) + port]
     }
 }

@@ -90,15 +90,20 @@ package enum SystemCall {
     }
 
     /// The home in the user database, or `nil` for an unknown user.
-    package static func home(ofUser user: UInt32) -> String? {
+    package static func home(ofUser user: UInt32) -> String? { unsafe entry(ofUser: user) { unsafe $0.pw_dir } }
+
+    /// The name in the user database, or `nil` for an unknown user.
+    package static func name(ofUser user: UInt32) -> String? { unsafe entry(ofUser: user) { unsafe $0.pw_name } }
+
+    private static func entry(ofUser user: UInt32, _ member: (passwd) -> UnsafeMutablePointer<CChar>?) -> String? {
         var entry = unsafe passwd()
         var found: UnsafeMutablePointer<passwd>?
         return unsafe withUnsafeTemporaryAllocation(of: CChar.self, capacity: 16 << 10) { text -> String? in
             guard let start = text.baseAddress,
                 unsafe getpwuid_r(user, &entry, start, text.count, &found) == 0,
-                unsafe found != nil, let home = unsafe entry.pw_dir
+                unsafe found != nil, let text = unsafe member(entry)
             else { return nil }
-            return unsafe String(cString: home)
+            return unsafe String(cString: text)
         }
     }
 

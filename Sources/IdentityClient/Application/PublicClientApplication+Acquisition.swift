@@ -23,8 +23,8 @@ extension PublicClientApplication {
         return try await acquirePrepared(parameters)
     }
 
-    /// Acquires a token that is bound to a key, is measured or may be of another cloud. Apart, because its frame would cost
-    /// each hit more.
+    /// Acquires a token that is bound to a key, is measured, may be of another cloud or goes to this computer in the clear. Apart,
+    /// because its frame would cost each hit more.
     @inline(never)
     private func acquirePrepared(_ parameters: SilentParameters) async throws -> AuthenticationResult {
         try await environment.configuration.telemetry.observe(
@@ -37,6 +37,10 @@ extension PublicClientApplication {
                 parameters.authority = try environment.clouds.authority(parameters.authority, of: parameters.account)
             }
             let authority = parameters.authority ?? environment.configuration.authority
+            if let resource = environment.localResource {
+                let id = RecordID(authority: authority, account: parameters.account.id)
+                try await environment.store.snapshot(for: id)?.credentials.localServers.check(resource)
+            }
             return try await SilentFlow(refresher: refresher).runProven(parameters, at: authority)
         }
     }

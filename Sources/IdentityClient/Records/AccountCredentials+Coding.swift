@@ -39,6 +39,10 @@ extension AccountCredentials {
             dpopKey = key
             json["dpop_key"] = nil
         }
+        if let servers = json.object("local_servers") {
+            localServers = LocalServers(servers)
+            json["local_servers"] = nil
+        }
         unknown = json
     }
 
@@ -88,6 +92,7 @@ extension AccountCredentials {
         if !bound.isEmpty { json["BoundAccessToken"] = section(bound.map(accessTokenMember)) }
         json["device_secret"] = deviceSecret.map { .string($0) }
         json["dpop_key"] = dpopKey.map { .string($0.secret) }
+        json["local_servers"] = localServers.json
         for (name, value) in unknown.members where json[name] == nil { json[name] = value }
         return json.serialized()
     }

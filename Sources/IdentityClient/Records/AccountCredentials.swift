@@ -22,6 +22,8 @@ package struct AccountCredentials: Hashable, Sendable {
     package var deviceSecret: String?
     /// The key that all tokens of the sign-in are bound to; `nil` for bearer tokens.
     package var dpopKey: DPoPKey?
+    /// The users who served the sign-in's addresses on this computer.
+    package var localServers = LocalServers()
     /// Members that another version or library wrote.
     package var unknown = JSONObject()
     /// The version of the schema that the record was written with.

@@ -110,6 +110,7 @@ extension RefreshDriver {
         guard key == nil || key?.keyID == request.need.binding?.keyID else {
             throw AuthenticationError.removed(context)
         }
+        try exchange.snapshot.credentials.localServers.check(metadata.tokenEndpoint)
         let endpoint = TokenEndpoint(environment, request.authority, metadata, context, provenBy: key)
         do {
             let response = try await endpoint.redeemRefreshToken(form + (request.need.binding?.parameters ?? []))

@@ -211,7 +211,7 @@ extension SignIn {
 
     /// An account in a message: the name that a person knows, or else the identifier, which are a provider's words.
     private static func name(_ username: String?, _ id: Account.ID) -> String {
-        "'\(WireText.clean(username ?? id.rawValue))'"
+        WireText.quoted(username ?? id.rawValue)
     }
 
     private func store(_ grant: TokenGrant, _ key: DPoPKey?) async throws -> CredentialSnapshot? {
@@ -231,6 +231,7 @@ extension SignIn {
             homeAccountID: identity.homeAccountID
         )
         fresh.dpopKey = key
+        fresh.localServers = LocalServers(at: [metadata.tokenEndpoint, authority.resource])
         return try await environment.store.commit(id, .signIn(fresh, grant), at: now)
     }
 

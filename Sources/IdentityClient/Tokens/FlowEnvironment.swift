@@ -27,6 +27,8 @@ final class FlowEnvironment: Sendable {
     let parameterTag: UInt64
     /// Whether metrics or traces are wanted.
     let isMeasured: Bool
+    /// The resource, if its tokens go there without TLS.
+    let localResource: String?
     /// Whether a silent call is measured, finds its account's cloud, or finds its key. A hit asks only this.
     let isMoreThanAHit: Bool
 
@@ -40,7 +42,9 @@ final class FlowEnvironment: Sendable {
             areSeveral: configuration.isInstanceAware,
             knownHosts: configuration.knownHosts
         )
-        isMoreThanAHit = isMeasured || clouds.areSeveral || configuration.authority.dpop != .off
+        localResource = configuration.authority.resource.flatMap { LocalServers.isOne($0) ? $0 : nil }
+        isMoreThanAHit =
+            isMeasured || clouds.areSeveral || configuration.authority.dpop != .off || localResource != nil
         partition = configuration.authority.partition
         hasTenants = configuration.authority.hasTenants
         scopeRule = configuration.authority.scopeRule

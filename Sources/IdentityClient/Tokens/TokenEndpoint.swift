@@ -230,6 +230,9 @@ struct Revocation: Sendable {
         }
         guard !tokens.isEmpty else { return .notNeeded }
         guard let endpoint = try await endpoint(authority, metadata) else { return .unavailable }
+        do {
+            for credentials in held { try credentials.localServers.check(endpoint) }
+        } catch let error as AuthenticationError { return .failed(error) }
         var failure: AuthenticationError?
         for token in tokens {
             do {
