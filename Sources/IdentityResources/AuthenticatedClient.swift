@@ -103,7 +103,8 @@ public final class AuthenticatedClient: Sendable {
     ///   - timeout: The most that one call may take in all. One minute unless given.
     ///   - maximumResponseBytes: The largest body that is given back in memory; 16 MiB unless given.
     /// - Throws: `.invalidArgument` if the application's authority is not for the resource, or the configuration's `dpop` is not
-    ///   `.required` although the resource takes bound tokens only.
+    ///   `.required` although the resource takes bound tokens only. A call throws `.invalidTarget` if the token names other
+    ///   addresses than the resource or one above it.
     public convenience init(
         application: PublicClientApplication,
         account: Account,
@@ -135,6 +136,11 @@ public final class AuthenticatedClient: Sendable {
             timeout: timeout,
             maximumResponseBytes: maximumResponseBytes,
             place: place,
+            acquire: {
+                let result = try await application.acquireTokenSilently($0)
+                try TokenAudience.check(result.accessToken, for: resource.identifier)
+                return result
+            },
             onWait: nil
         )
     }

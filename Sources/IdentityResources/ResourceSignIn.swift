@@ -309,6 +309,7 @@ extension ResourceSignIn {
     ) throws -> PublicClientApplication {
         var configuration = registration.configuration(cache: cache)
         configuration.dpop = known.dpop
+        configuration.checksAudience = !known.isNamed && issuer == nil
         configuration.transport = transport
         configure?(&configuration)
         if let browser { configuration.browser = browser }

@@ -123,6 +123,10 @@ public struct ClientConfiguration: Sendable {
     /// The observer of the exchange; `nil`, the default, for none. The product `IdentityCapture` sets it.
     package var observer: (any ExchangeObserver)?
 
+    /// Whether a token that names another address than the authority's resource is refused (``TokenAudience``). `false`, the
+    /// default, if issuer and resource were named together, and not one by the other.
+    package var checksAudience = false
+
     /// The receiver of metrics and spans: what the package's traits ask for.
     package var telemetry: (any Telemetry)? = TelemetryBackend.current
 

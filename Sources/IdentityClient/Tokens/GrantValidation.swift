@@ -94,7 +94,7 @@ struct GrantValidation: Sendable {
         return expectation
     }
 
-    /// Checks the access token's type, and an SSH certificate.
+    /// Checks the access token's audience and type, and an SSH certificate.
     ///
     /// - Returns: The end of the certificate, in Unix seconds; `nil` for another token.
     func check(_ response: TokenResponse, _ binding: TokenBinding?) throws -> Int64? {
@@ -106,6 +106,9 @@ struct GrantValidation: Sendable {
                 providers issue no access token without one.
                 """
             )
+        }
+        if environment.configuration.checksAudience, let resource = environment.configuration.authority.resource {
+            try TokenAudience.check(accessToken, for: resource)
         }
         guard let tokenType = response.tokenType else {
             throw unusable(
