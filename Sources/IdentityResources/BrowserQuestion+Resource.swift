@@ -43,7 +43,8 @@ extension BrowserQuestion {
             details: [
                 Detail(label: "Address", text: resource.place),
                 isWide ? Detail(label: "The token is good for", text: resource.identifier) : nil,
-                others.isEmpty ? nil : Detail(label: "Signed in already for", text: others.sorted().joined(separator: " ")),
+                others.isEmpty
+                    ? nil : Detail(label: "Signed in already for", text: others.sorted().joined(separator: " ")),
                 Detail(label: "Server", text: authority.url),
                 otherHost.map { Detail(label: "Its sign-in page is at", text: $0) },
                 Detail(label: "Scopes", text: scopes.isEmpty ? "those that the server chooses" : scopes.listing),

@@ -136,7 +136,8 @@ extension KnownResource {
 
     fileprivate var record: CacheRecord {
         let json = JSONObject([
-            ("v", .integer(1)), ("resource", .string(identifier)), ("place", .string(place)), ("issuer", .string(issuer)),
+            ("v", .integer(1)), ("resource", .string(identifier)), ("place", .string(place)),
+            ("issuer", .string(issuer)),
             ("scopes", .strings(scopes.map(\.rawValue).sorted())), ("client_id", .string(clientID.rawValue)),
             ("client", .string(kind.rawValue)), ("dpop", .string(dpop.rawValue)), ("assumes_pkce", .bool(assumesPKCE)),
             ("named", .bool(isNamed)),

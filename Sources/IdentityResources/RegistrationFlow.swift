@@ -2,7 +2,7 @@
 
 import FoundationEssentials
 import HTTPTypes
-import IdentityClient
+package import IdentityClient
 import OAuthWire
 import SystemSupport
 
@@ -173,6 +173,17 @@ struct RegistrationFlow: Sendable {
     }
 }
 
+extension AuthenticationError {
+    /// The error of a refresh for a registered client that the server does not know any more: a person is needed.
+    package init(forgottenAt authority: Authority, _ error: AuthenticationError) {
+        self.init(
+            .loginRequired,
+            "\(authority.url) does not know this program's registration any more. A person has to sign in, for which it registers anew.",
+            underlyingError: error
+        )
+    }
+}
+
 // The records in the cache.
 extension RegistrationFlow {
     /// One registration for an issuer, a program and a resource, whose scopes it has.
@@ -253,7 +264,8 @@ extension RegistrationFlow {
 // What an answer means.
 extension RegistrationFlow {
     /// - Throws: `.invalidResponse` if the server registered another client than was asked for.
-    private func value(of response: ClientRegistrationResponse, path: RedirectPath? = nil) throws -> ClientRegistration {
+    private func value(of response: ClientRegistrationResponse, path: RedirectPath? = nil) throws -> ClientRegistration
+    {
         let path = path ?? .of(authority.url)
         let place: ClientCredentials.Place?
         switch response.authMethod {
@@ -266,7 +278,8 @@ extension RegistrationFlow {
                 "\(authority.url) registered the program for \(WireText.quoted(method, upTo: 50)), which it cannot do."
             )
         }
-        guard let redirectURI = try redirectURI(path, among: response.redirectURIs ?? software.redirectURIs(path)) else {
+        guard let redirectURI = try redirectURI(path, among: response.redirectURIs ?? software.redirectURIs(path))
+        else {
             throw context.error(
                 .invalidResponse,
                 "\(authority.url) registered other redirect URIs than were asked for. Signing in there is not safe."
@@ -288,7 +301,9 @@ extension RegistrationFlow {
     private func redirectURI(_ path: RedirectPath, among registered: [String]) throws -> RedirectURI? {
         func has(_ uri: String) -> Bool { registered.contains { WireText.areSame($0, uri) } }
         for host in [RedirectURI.LoopbackHost.ipv4, .ipv6] {
-            if software.fixedRedirectURIs(host, path).allSatisfy(has) { return try software.redirectURI(path, on: host) }
+            if software.fixedRedirectURIs(host, path).allSatisfy(has) {
+                return try software.redirectURI(path, on: host)
+            }
             if has(ClientSoftware.redirectURI(host, nil, path)) {
                 return try software.redirectURI(path, on: host, hasFixedPort: false)
             }

@@ -166,14 +166,7 @@ private final class SignedInResource: Sendable {
         {
             // The record stays: a server that recovers is used.
             self.current.withLock { $0.isForgotten = true }
-            throw AuthenticationError(
-                .loginRequired,
-                """
-                \(current.known.issuer) does not know this program's registration any more. A person has to sign in, for which the \
-                program is registered anew.
-                """,
-                underlyingError: error
-            )
+            throw AuthenticationError(forgottenAt: current.application.configuration.authority, error)
         }
     }
 

@@ -187,7 +187,10 @@ final class ResourceSignInTests: Sendable {
         var bound = signIn(provider)
         bound.dpop = .required
         let client = try await bound.client()
-        #expect(try await client.application.acquireTokenSilently(scopes: client.scopes, account: client.account).scheme == .dpop)
+        #expect(
+            try await client.application.acquireTokenSilently(scopes: client.scopes, account: client.account).scheme
+                == .dpop
+        )
         // Whoever asks for less takes what there is, and nobody is asked again about the same server.
         var later = signIn(provider)
         later.interaction = .never
@@ -223,7 +226,8 @@ final class ResourceSignInTests: Sendable {
             switch kind {
             case "get": return try await client.get(url).response.status.code
             case "stream": return try await client.stream(HTTPRequest(.get, to: url)).response.status.code
-            case "upload": return try await client.upload(.bytes([1]), with: HTTPRequest(.post, to: url)).value.0.status.code
+            case "upload":
+                return try await client.upload(.bytes([1]), with: HTTPRequest(.post, to: url)).value.0.status.code
             default: return try await client.download(HTTPRequest(.get, to: url), to: path).value.0.status.code
             }
         }
@@ -239,7 +243,9 @@ final class ResourceSignInTests: Sendable {
     @Test func registersAnewWhereARefreshIsRefused() async throws {
         let provider = try provider()
         let signIn = signIn(provider)
-        let (client, refused) = (try await signIn.client(), TestIdentityProvider.Fault.refusal("invalid_client", status: 401))
+        let (client, refused) = (
+            try await signIn.client(), TestIdentityProvider.Fault.refusal("invalid_client", status: 401)
+        )
         let unauthorized = TestIdentityProvider.Fault.refusal("invalid_token", status: 401)
         var daemon = signIn
         daemon.interaction = .never

@@ -3,6 +3,7 @@
 import ArgumentParser
 import FoundationEssentials
 import IdentityClient
+import IdentityResources
 import OAuthWire
 import Synchronization
 
@@ -41,7 +42,7 @@ extension CallCommand {
                 return state.scopes
             }
             // The library's own error, after a renewed token was refused as well.
-            let isRefused = error.code == .loginRequired && error.serverError == nil && error.challenge == nil
+            let isRefused = error.code == .loginRequired && error.serverError == nil && error.underlyingError == nil
             try await command.signIn(for: resource, scopes, in: session, isRefused: isRefused)
             let caller = try await command.caller(in: session)
             state.withLock { $0.caller = caller }
@@ -57,8 +58,16 @@ extension CallCommand {
         )
         let account = try await application.chosenAccount(environment.given("account", account.account))
         let place = environment.profile?.place ?? application.configuration.authority.resource
-        return Caller(application: application, account: account, place: place.flatMap { WebAddress($0) }) { parameters in
-            let result = try await application.acquireTokenSilently(parameters)
+        return Caller(application: application, account: account, place: place.flatMap { WebAddress($0) }) {
+            parameters in
+            let result: AuthenticationResult
+            do {
+                result = try await application.acquireTokenSilently(parameters)
+            } catch let error as AuthenticationError
+                where .clientNotRegistered ~= error.code && environment.profile?.isOfRegistration == true
+            {
+                throw AuthenticationError(forgottenAt: application.configuration.authority, error)
+            }
             session.warn(ofClaimsMissingIn: result, wanting: parameters.scopes)
             return result
         }

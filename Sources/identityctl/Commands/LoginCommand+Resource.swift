@@ -44,7 +44,9 @@ extension LoginCommand {
             } else {
                 // One command asks and registers; the others take what it brings.
                 turn = try await turnToSignIn(for: address, session)
-                if let known = try KnownResources(session.environment).profile(for: address.text) { session.adopt(known) }
+                if let known = try KnownResources(session.environment).profile(for: address.text) {
+                    session.adopt(known)
+                }
                 if try await isSignedIn(session, &refused) { return try await end(session, isQuiet) }
             }
         }
@@ -109,7 +111,7 @@ extension LoginCommand {
             let account = try environment.given("account", account.account)
             return try await application.acquireTokenIfSignedIn(account, parameters) != nil
         } catch let error as AuthenticationError
-            where .clientNotRegistered ~= error.code && profile.given("registered") != nil
+            where .clientNotRegistered ~= error.code && profile.isOfRegistration
         {
             refused = application.configuration.clientID
             return false

@@ -107,7 +107,9 @@ struct LoginCommand: ToolCommand {
     /// - Parameter question: The question before the sign-in at a server that is known. With it, a page opens in any case.
     func run(in session: Session, asking question: BrowserQuestion?) async throws {
         let environment = session.environment
-        if let address = try ResourceSearch.address(provider, environment) ?? ResourceSearch.whole(provider, environment) {
+        if let address = try ResourceSearch.address(provider, environment)
+            ?? ResourceSearch.whole(provider, environment)
+        {
             try await signIn(in: session, for: address, asking: question)
         } else {
             try await signIn(in: session, asking: question)

@@ -23,7 +23,7 @@ extension ProviderOptions {
         Setting.namingProvider.map { ($0.name, $0.value(in: OptionGroups(provider: self))) }
     }
 
-    private var isOnCommandLine: Bool { names.contains { $0.value != nil } }
+    var isOnCommandLine: Bool { names.contains { $0.value != nil } }
 
     private func isIn(_ environment: Environment) -> Bool {
         names.contains { environment[Environment.variable(for: $0.name)] != nil }

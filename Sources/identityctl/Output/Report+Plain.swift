@@ -109,6 +109,9 @@ enum PlainReport {
             let login = options.replacing("--authority", with: authority.url)
             return "To sign in at the account's cloud, run: \(login.command("login"))"
         }
+        if let question = known.underlyingError as? UnansweredQuestion {
+            return "If you trust both, run: \(question.command)"
+        }
         guard .interactionRequired ~= known.code else { return nil }
         var login = known.claims.map { options.replacing("--claims", with: $0) } ?? options
         if known.code == .accountMismatch { login = login.replacing("--prompt", with: "select_account") }

@@ -9,7 +9,7 @@ extension Profile {
     /// - Throws: `UsageError` that names the file and the line.
     func check(_ variables: Environment) throws {
         let environment = Environment(["HOME": variables["HOME"] ?? ""]).above(self)
-        if let resource = given("resource"), given("issuer") == nil {
+        if let resource = given("resource"), leavesToSearch {
             // The first sign-in finds the rest.
             guard WebAddress(resource.text) != nil else { throw resource.error(ProviderOptions.noResource) }
         } else {

@@ -150,12 +150,20 @@ struct Profile: Sendable {
         (lines.map { "\($0.name)=\($0.value)" } + (account.map { ["account=\($0.id)"] } ?? [])).joined(separator: "\n")
     }
 
-    /// Returns the lines of a known resource, and below them the profile's own.
+    /// Whether the server of its resource, or the client there, is left to the search.
+    var leavesToSearch: Bool { own("issuer") == nil || own("client-id") == nil }
+
+    /// Returns the lines of a known resource, and below them the profile's own; those alone if they name another server
+    /// or client.
     func below(_ known: Profile) -> Profile {
+        let issuers = own("issuer").map(ResourceSearch.spellings)
+        guard issuers?.contains(known.given("issuer")?.text ?? "") ?? true,
+            own("client-id").map({ $0 == known.given("client-id")?.text }) ?? true
+        else { return self }
         var profile = known
         var names = Set(known.lines.map(\.name))
-        // The secret of another client.
-        if own("client-id") != known.given("client-id")?.text { names.insert("client-secret") }
+        // The secret is that of the profile's own client.
+        if own("client-id") == nil { names.insert("client-secret") }
         profile.lines += ownLines.filter { !names.contains($0.name) }
         (profile.name, profile.ownLines) = (name, ownLines)
         (profile.account, profile.keepsAccount) = (account, keepsAccount)

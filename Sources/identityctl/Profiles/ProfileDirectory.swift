@@ -67,7 +67,7 @@ struct ProfileDirectory: Sendable {
             throw UsageError("\(path.printable): others can read its client-secret. Run: chmod 600 \(path.shellWord)")
         }
         let own = profile.belonging(to: try account(of: profile))
-        guard let resource = own.given("resource"), own.given("issuer") == nil, let resourceDirectory else {
+        guard let resource = own.given("resource"), own.leavesToSearch, let resourceDirectory else {
             return own
         }
         return try KnownResources(directory: resourceDirectory).profile(for: resource.text).map(own.below) ?? own

@@ -15,7 +15,7 @@ extension ProviderOptions {
         var named = hasProfile ? try environmentOfProfile(above: variables).profile : nil
         if let profile = named, profile.own("resource") != given.text {
             named = profile.forAnother()
-        } else if named?.own("issuer") != nil {
+        } else if named?.leavesToSearch == false {
             return variables.above(named)
         }
         guard let known = try KnownResources(variables).profile(for: given.text) else { return variables.above(named) }

@@ -88,6 +88,9 @@ struct KnownResources: ResourceMemory {
 }
 
 extension Profile {
+    /// Whether the client is one that this tool registered.
+    var isOfRegistration: Bool { isOfResource && given("registered") != nil }
+
     /// The lines of a resource.
     init(_ known: KnownResource, path: String) throws {
         var lines = [

@@ -9,12 +9,18 @@ import SystemSupport
 extension ResourceSearch {
     /// Returns the resource's address if one is given without the server that issues its tokens.
     static func address(_ provider: ProviderOptions, _ environment: Environment) throws -> Given? {
-        try isWhole(provider, environment) ? nil : environment.given("resource", provider.resource)
+        try isWhole(provider, environment) ? nil : resource(provider, environment)
+    }
+
+    private static func resource(_ provider: ProviderOptions, _ environment: Environment) throws -> Given? {
+        // A provider on the command line replaces the variables of another one.
+        guard provider.resource != nil || !provider.isOnCommandLine else { return nil }
+        return try environment.given("resource", provider.resource)
     }
 
     /// Returns the resource's address if its server and the client there are given as well.
     static func whole(_ provider: ProviderOptions, _ environment: Environment) throws -> Given? {
-        try isWhole(provider, environment) ? environment.given("resource", provider.resource) : nil
+        try isWhole(provider, environment) ? resource(provider, environment) : nil
     }
 
     private static func isWhole(_ provider: ProviderOptions, _ environment: Environment) throws -> Bool {
@@ -61,8 +67,7 @@ extension ResourceSearch {
                 issuer.isOption && address.isOfCall
             } else {
                 // A profile is the person's, or the administrator's.
-                ofProfile != nil
-                    && profile?.own("resource").map { KnownResource.reaches(address.text, from: $0) } == true
+                ofProfile != nil && profile?.own("resource").map { WireText.areSame($0, address.text) } == true
             }
         clientID = try (variables.given("client-id", provider.clientID)?.text ?? profile?.own("client-id")).map(
             ClientID.init(rawValue:)
@@ -87,7 +92,8 @@ extension FoundResource {
             throw AuthenticationError(
                 .noTokensFound,
                 "A person has to say whether to sign in at \(authority.url.printable) for \(resource.place.printable), and none can be "
-                    + "asked here. If you trust both, run: \(command)"
+                    + "asked here.",
+                underlyingError: UnansweredQuestion(command: command)
             )
         }
         for line in [question.title] + question.sentences { console.line(line.printable) }
@@ -99,6 +105,12 @@ extension FoundResource {
             throw AuthenticationError(.userCancelled, "The sign-in at \(authority.url) was refused.")
         }
     }
+}
+
+/// A question that no person could be asked.
+struct UnansweredQuestion: Error {
+    /// The command that answers it.
+    let command: String
 }
 
 extension ProviderOptions {

@@ -55,7 +55,7 @@ struct MCPSignInProcessTests {
         #expect(provider.count(of: .registration) == 1 && provider.count(of: .authorization) == 1)
         #expect(provider.count(of: .token) == 1)
         let page = try #require(browser.question)
-        #expect(page.contains(url) && page.contains("opens the sign-in page of \(setup.issuer)"))
+        #expect(page.contains(url) && page.contains(setup.issuer))
     }
 
     @Test func losesNothingIfTheHostEndsTheBridge() async throws {

@@ -11,7 +11,7 @@ import Testing
 
 @testable import identityctl
 
-/// Who answers the question before a sign-in for an address, what is sent before it, and how far the tokens go.
+/// The question before a sign-in for an address: its answers, the requests before it, and the reach of the tokens.
 @Suite(.timeLimit(.minutes(1)))
 struct ResourceConsentProcessTests {
     private let setup: ToolSetup
@@ -47,19 +47,19 @@ struct ResourceConsentProcessTests {
     /// A client id says nothing about the server; a variable may be set for other servers; and the resource and the issuer must
     /// stand in one place.
     @Test(arguments: [
-        (["--resource", "URL", "--client-id", "usual"], [:]), (["--resource", "URL"], ["IDENTITYCTL_CLIENT_ID": "usual"]),
+        (["--resource", "URL", "--client-id", "usual"], [:]),
+        (["--resource", "URL"], ["IDENTITYCTL_CLIENT_ID": "usual"]),
         (["--resource", "URL"], ["IDENTITYCTL_ISSUER": "ISSUER"]),
         (["--resource", "URL"], ["IDENTITYCTL_ISSUER": "ISSUER", "IDENTITYCTL_CLIENT_ID": "usual"]),
-        (["--issuer", "ISSUER"], ["IDENTITYCTL_RESOURCE": "URL"]),
-        (["--issuer", "ISSUER", "--client-id", "usual"], ["IDENTITYCTL_RESOURCE": "URL"]),
         ([], ["IDENTITYCTL_RESOURCE": "URL", "IDENTITYCTL_ISSUER": "ISSUER", "IDENTITYCTL_CLIENT_ID": "usual"]),
     ])
     func answersNothingInThePersonsPlace(_ options: [String], _ more: [String: String]) async throws {
         let filled = { (text: String) in text == "URL" ? url : text == "ISSUER" ? setup.issuer : text }
         let (arguments, values) = (options.map(filled), more.mapValues(filled))
         let alone = try await run(["login", "--device-code"] + arguments, values)
-        let command = "login --resource \(url) --issuer \(setup.issuer)"
-        #expect(alone.status == 2 && alone.errors.contains("identityctl \(command)"), "\(alone)")
+        let advice = alone.errorLines.last ?? ""
+        #expect(alone.status == 2 && advice.contains("identityctl login "), "\(alone)")
+        #expect(advice.contains(" --resource \(url)") && advice.contains(" --issuer \(setup.issuer)"), "\(alone)")
         let refused = try await run(["login"] + arguments, values.merging(["PERSON_MODE": "disagree"]) { $1 })
         #expect(refused.status == 6, "\(refused)")
         #expect([.registration, .authorization, .deviceAuthorization].allSatisfy { count($0) == 0 })
@@ -69,15 +69,16 @@ struct ResourceConsentProcessTests {
     @Test(arguments: [false, true])
     func aPairOfThePersonsOwnAnswers(_ isProfile: Bool) async throws {
         let pair = ["--resource", url, "--issuer", setup.issuer]
-        if isProfile { #expect(try await run(["profile", "add", "api", "--client-id", "usual"] + pair).status == 0) }
+        if isProfile { #expect(try await run(["profile", "add", "api"] + pair).status == 0) }
         let (login, question) = try await signingIn(["login"] + (isProfile ? ["--profile", "api"] : pair))
         #expect(login.status == 0 && question == nil, "\(login)")
         #expect(login.errors.contains("with read"))
         // The line of a profile and an option are no pair.
         guard isProfile else { return }
-        let other = try await run(
-            ["login", "--profile", "api", "--resource", url + "/other", "--device-code"]
-        )
+        #expect(try await run(["token", "--profile", "api"]).status == 0 && count(.registration) == 1)
+        let apart = setup.directory.path + "/apart"
+        let fresh = ["XDG_STATE_HOME": apart, "IDENTITYCTL_CACHE": "file:\(apart)"]
+        let other = try await run(["login", "--profile", "api", "--resource", url + "/other", "--device-code"], fresh)
         #expect(other.status == 2 && other.errors.contains("--issuer"), "\(other)")
     }
 
@@ -120,7 +121,9 @@ struct ResourceConsentProcessTests {
         #expect(try await signingIn(["call", server.origin + "/mcp"]).0.status == 0)
         let left = try await run(["call", server.origin + "/mcp/leave"])
         #expect(left.status == 0 && left.output == "/mcpx", "\(left)")
-        let called = server.requests.filter { $0.path.hasPrefix("/mcp") }.map { ($0.path, $0.headers["Authorization"] != nil) }
+        let called = server.requests.filter { $0.path.hasPrefix("/mcp") }.map {
+            ($0.path, $0.headers["Authorization"] != nil)
+        }
         #expect(called.map(\.0) == ["/mcp", "/mcp", "/mcp/leave", "/mcpx"])
         #expect(called.map(\.1) == [false, true, true, false])
     }
@@ -142,14 +145,14 @@ struct ResourceConsentProcessTests {
         _ = try await signingIn(["login", "--resource", url])
         let refusal = TestIdentityProvider.Fault.refusal("invalid_client", status: 401)
         setup.provider.failNext(.resource, with: .refusal("invalid_token", status: 401))
-        setup.provider.failNext(.token, with: refusal, refusal)
+        setup.provider.failNext(.token, with: refusal, refusal, refusal)
         let (call, question) = try await signingIn(["call", url])
         #expect(call.status == 0 && question == nil, "\(call)")
         #expect(count(.registration) == 2 && count(.authorization) == 2)
     }
 }
 
-/// What is kept of resources, and where it is found.
+/// The memory of resources, and where each is found.
 struct KnownResourcesTests {
     private let temporary: TemporaryDirectory
     private let known: KnownResources
@@ -174,7 +177,8 @@ struct KnownResourcesTests {
     }
 
     @Test(arguments: [
-        ("https://h", "https://h", "https://h/bob/mcp", true), ("https://h", "https://h/alice/mcp", "https://h/bob/mcp", false),
+        ("https://h", "https://h", "https://h/bob/mcp", true),
+        ("https://h", "https://h/alice/mcp", "https://h/bob/mcp", false),
         ("https://h", "https://h/alice/mcp", "https://h/alice/mcp/tools", true),
         ("https://h/alice/mcp", "https://h/alice/mcp", "https://h/alice", false),
     ])
@@ -195,6 +199,9 @@ struct KnownResourcesTests {
         let path = "\(temporary.path)/resources/\(try #require(files.first))"
         let text = try String(contentsOfFile: path, encoding: .utf8)
         let others = text.split(separator: "\n").filter { !$0.hasPrefix("#") }.map { $0.prefix { $0 != " " } }
-        #expect(files.count == 1 && others == ["resource", "issuer", "client-id", "scope", "dpop", "assume-pkce", "registered"])
+        #expect(
+            files.count == 1
+                && others == ["resource", "issuer", "client-id", "scope", "dpop", "assume-pkce", "registered"]
+        )
     }
 }
