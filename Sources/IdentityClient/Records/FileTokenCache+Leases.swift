@@ -48,6 +48,8 @@ extension FileWrite {
             try? directory.remove(temporary)  // The first failure is the one to tell.
             throw error
         }
+        // Its holder may have died before the names of its records were on the disk, and this process spends what it reads there.
+        if expected != nil { try directory.synchronize() }
         cache.forget(key)
         // After taking a lease, the caller reads the credential. On NFS an open file, and so its `fstat`, may be up to a
         // minute out of date: open it anew.

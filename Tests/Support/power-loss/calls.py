@@ -115,8 +115,8 @@ def interpret(began, ended, name, arguments, result):
     def directory(at):
         return None if a[at] == "AT_FDCWD" else int(a[at])
 
-    if value < 0 and name != "exit_group":
-        return []
+    if (value < 0 or result == "?") and name != "exit_group":
+        return []  # It failed, or the process died in it.
     match name:
         case "open" | "creat":
             flags = a[1] if name == "open" else "O_WRONLY|O_CREAT|O_TRUNC"

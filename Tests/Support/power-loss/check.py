@@ -4,6 +4,7 @@ import argparse
 import collections
 import concurrent.futures
 import hashlib
+import itertools
 import os
 import shutil
 import subprocess
@@ -33,15 +34,17 @@ def prepare(scenario, tool):
             raise SystemExit(f"{scenario.name}: {arguments}: {scenarios.broken(result)}")
 
 
-def recorded(scenario, tool, trace):
-    """Runs the command of a scenario under strace."""
+def recorded(scenario, tool, trace, dies_at=None):
+    """Runs the command of a scenario under strace; it is killed at that sync, if one is named."""
     environment = {name: value for name, value in tool.environment(scenario.variables).items() if value != ""}
     command = tool.command(scenario.command)
     if scenario.ends_after:
         command = ["/usr/bin/timeout", "--foreground", "--preserve-status", "-s", "TERM", str(scenario.ends_after)] + command
-    result = calls.record(command, environment, trace, scenario.text)
-    if result.returncode != 0:
+    inject = f"inject=fsync:signal=KILL:when={dies_at}" if dies_at else None
+    result = calls.record(command, environment, trace, scenario.text, inject)
+    if result.returncode not in ((0, -9, 137) if dies_at else (0,)):
         raise SystemExit(f"{scenario.name}: {scenarios.broken(result)}")
+    return result.returncode == 0
 
 
 class Check:
@@ -55,28 +58,45 @@ class Check:
 
     def run(self):
         tool = scenarios.Tool(self.program, self.provider, self.root)
-        prepare(self.scenario, tool)
-        disk = Disk(self.root)
-        trace = f"{self.base}/trace"
-        recorded(self.scenario, tool, trace)
-        self.collect(disk, calls.events(trace))
-        real = Disk(self.root).current()
-        if real != disk.current():
-            difference = self.difference(real, disk.current())
-            raise SystemExit(f"{self.scenario.name}: the model is not what the calls made: {difference}")
+        # Once; or after a process that did the same was killed at its first sync, at its second, and so on.
+        for dies_at in itertools.count(1) if self.scenario.is_heir else [None]:
+            prepare(self.scenario, tool)
+            disk = Disk(self.root)
+            if not self.record(tool, disk, dies_at):
+                break
         self.provider.forgives = True
         wrong = self.ask()
         self.provider.close()
         return wrong
 
+    def record(self, tool, disk, dies_at):
+        """Records the command; returns whether the process before it was killed, if there is one."""
+        trace, moment, length = f"{self.base}/trace", scenarios.Moment(), 0
+        if dies_at:
+            if recorded(self.scenario, tool, trace, dies_at):
+                return False
+            moment, length = self.collect(disk, calls.events(trace), moment)
+            disk.open.clear()
+            self.counts["deaths"] += 1
+            if moment.sent >= self.scenario.newest(disk.current()):
+                return True  # Its answer died with it: the next process can only send the same token again.
+        recorded(self.scenario, tool, trace)
+        self.collect(disk, calls.events(trace), moment, length)
+        real = Disk(self.root).current()
+        if real != disk.current():
+            difference = self.difference(real, disk.current())
+            raise SystemExit(f"{self.scenario.name}: the model is not what the calls made: {difference}")
+        return True
+
     @staticmethod
     def difference(real, model):
         return "; ".join(f"{path}: {str(real.get(path))[:80]} / {str(model.get(path))[:80]}" for path in sorted(set(real) | set(model)) if real.get(path) != model.get(path))
 
-    def collect(self, disk, events):
-        """Notes each disk after each call, with what is allowed then."""
-        moment = scenarios.Moment()
+    def collect(self, disk, events, moment, begin=0):
+        """Notes each disk after each call, with what is allowed then. Returns what is known at the end, and its time."""
         self.note(disk, self.scenario.allowed(moment), "the begin")
+        for event in events:
+            event.began, event.ended = event.began + begin, event.ended + begin
         for event in sorted(events, key=lambda event: event.began if event.kind in ("exit", "write") else event.ended):
             if event.kind == "sync" and self.forgets(disk, event):
                 continue
@@ -93,6 +113,7 @@ class Check:
                 self.counts["calls"] += touched
                 values = {name: value for name, value in event.values.items() if name in ("path", "to", "fd", "size")}
                 self.note(disk, allowed or self.scenario.allowed(moment), f"{event.kind} {values}")
+        return moment, max(event.ended for event in events) + 1
 
     def is_store(self, disk, event):
         """Whether a write went to the store itself, not to a file that is an answer for others."""

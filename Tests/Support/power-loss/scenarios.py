@@ -174,6 +174,14 @@ class Scenario:
     text: bytes = b""
     lifetime: int = 3600
     ends_after: float = None
+    is_heir: bool = False  # another process was killed at one of its syncs before
+
+    @staticmethod
+    def newest(disk):
+        """The number of the newest refresh token in a record."""
+        records = [content or b"" for path, (_, _, content) in disk.items() if "/account-" in path]
+        found = [re.findall(rb"RT\.(\d+)", content) for content in records]
+        return max((int(number) for numbers in found for number in numbers), default=-1)
 
 
 SIGN_IN = (["import", "--refresh-token-file", "-"], b"RT.0")
@@ -206,6 +214,10 @@ def moved(moment):
     return {"RT.1"} if moment.done else {"RT.1", "RT.1 in clear"}
 
 
+def moved_out(moment):
+    return {"RT.1 in clear"} if moment.done else {"RT.1", "RT.1 in clear"}
+
+
 def either(old, new):
     return lambda moment: {new} if moment.done else {old, new}
 
@@ -220,11 +232,17 @@ def registered(moment):
 ALL = [
     Scenario("sign-in", ["login"], account, new_account, done="Signed in"),
     Scenario("refresh", ["token", "--force-refresh"], account, refreshed, before=[SIGN_IN]),
+    Scenario("heir", ["token", "--force-refresh"], account, refreshed, before=[SIGN_IN], is_heir=True),
     Scenario("removal", ["logout"], account, either("RT.1", "none"), before=[SIGN_IN], done="Signed out"),
     Scenario("encrypted", ["token", "--force-refresh"], account, refreshed, before=[MAKE_KEY, SIGN_IN], variables=SEALED),
     Scenario(
         "move", ["cache", "move", "--to", "encrypted:credential=key"], plain, moved,
         before=[MAKE_KEY, (["cache", "move", "--to", "file"], b""), SIGN_IN], variables=DEFAULT, done="From now on",
+    ),
+    Scenario(
+        "move-out", ["cache", "move", "--to", "file"], plain, moved_out,
+        before=[MAKE_KEY, (["cache", "move", "--to", "encrypted:credential=key"], b""), SIGN_IN], variables=DEFAULT,
+        done="From now on",
     ),
     Scenario(
         "key", ["cache", "create-key", "{root}/home/keys/key"], key, either("none", "key"),
@@ -248,4 +266,4 @@ ALL = [
         lifetime=3, ends_after=3.5,
     ),
 ]
-SHORT = ("sign-in", "refresh", "removal", "move", "key", "profile", "profile-change", "profile-removal", "import")
+SHORT = ("sign-in", "refresh", "removal", "move", "move-out", "key", "profile", "profile-change", "profile-removal", "import")
