@@ -119,7 +119,9 @@ import Testing
         #expect(error?.message.contains("\"") == false)
     }
 
-    @Test(arguments: ["", "ä", "a\nb", "a ", " a", String(repeating: "c", count: 1025)]) func refusesAClientID(id: String) throws {
+    @Test(arguments: ["", "ä", "a\nb", "a ", " a", String(repeating: "c", count: 1025)]) func refusesAClientID(
+        id: String
+    ) throws {
         let configuration = PublicClientApplication.Configuration(
             clientID: ClientID(rawValue: id),
             authority: try .entra(),
