@@ -26,7 +26,7 @@ def provider(stand_in):
 
 def rows(program):
     """The names of the people in the list, as opposed to what is said of one of them."""
-    return [row.name for row in program.all("list item") if "@" in row.description]
+    return [row.name for people in program.all("list", "People") for row in program.all("list item", node=people)]
 
 
 def search(program, text):

@@ -7,7 +7,7 @@ BINARIES is where the programs were built. With IMAGES, pictures of the states a
 """
 import subprocess
 
-from desk import HERE, SUPPORT, expect, main, step, wait
+from desk import HERE, SUPPORT, Failure, expect, main, step, wait
 
 QUICK_PERSON = {"BROWSER": str(SUPPORT / "browser" / "form-person")}
 BUTTON, WIDTH = "push button|button", 360
@@ -136,7 +136,14 @@ def drive(desk, images):
     def look(variant, **variables):
         for name in PROGRAMS:
             for program, state in states(desk, name, **variables):
-                expect(not list(cut_off(program)), f"{name}, {state}: nothing to be cut off, not {list(cut_off(program))}")
+                missing = []
+                def all_fits():
+                    missing[:] = cut_off(program)
+                    return not missing
+                try:
+                    wait("", all_fits, seconds=20)  # pages slide in
+                except Failure:
+                    raise Failure(f"{name}, {state}, {variant}: cut off: {missing}") from None
                 if images:
                     program.screenshot(HERE / "layout" / f"{name.lower()}-{state}-{variant}.png")
 

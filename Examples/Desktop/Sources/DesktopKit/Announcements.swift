@@ -29,7 +29,8 @@ final class Announcements {
 
     /// Returns the announcements of the window with a widget, if it is in one.
     static func around(_ widget: UnsafeMutablePointer<GtkWidget>) -> Announcements? {
-        guard let root = gtk_widget_get_root(widget), let data = g_object_get_data(cast(UnsafeMutablePointer<GtkWidget>(root)), key)
+        guard let root = gtk_widget_get_root(widget),
+            let data = g_object_get_data(cast(UnsafeMutablePointer<GtkWidget>(root)), key)
         else { return nil }
         return Unmanaged<Announcements>.fromOpaque(data).takeUnretainedValue()
     }

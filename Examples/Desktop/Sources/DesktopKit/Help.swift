@@ -58,7 +58,7 @@ extension Application {
     }
 }
 
-/// What the programs say of themselves. The metadata for software centers, in `share/metainfo`, says the same.
+/// The programs' version and addresses. The metadata for software centers, in `share/metainfo`, has the same.
 enum About {
     static let version = "0.1.0"
     static let website = "https://github.com/example/swift-identity-client"

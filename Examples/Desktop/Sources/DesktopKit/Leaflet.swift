@@ -18,6 +18,17 @@ public final class Leaflet: Widget {
         adw_leaflet_page_set_navigatable(separator, 0)
         adw_leaflet_append(opaque, details.widget)
         adw_leaflet_set_can_navigate_back(opaque, 1)
+        for property in ["folded", "visible-child"] {
+            connect(widget, "notify::\(property)") { [weak self] in self?.hideTheOther() }
+        }
+    }
+
+    /// Hides from screen readers what is not shown. GTK 4.8 reports it, too.
+    private func hideTheOther() {
+        let shown = adw_leaflet_get_visible_child(opaque)
+        for child in [list, details].compactMap({ $0 }) {
+            kit_set_accessible_hidden(child.widget, isFolded && child.widget != shown ? 1 : 0)
+        }
     }
 
     /// Whether there is room for only one of the two.

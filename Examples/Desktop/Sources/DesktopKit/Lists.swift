@@ -44,7 +44,9 @@ public final class ListBox: Widget {
                 { list, _, direction in
                     guard let list, let window = gtk_widget_get_root(list) else { return 0 }
                     let direction = GtkDirectionType(rawValue: UInt32(UInt(bitPattern: direction)))
-                    if let row = gtk_widget_get_focus_child(list), gtk_widget_child_focus(row, direction) != 0 { return 1 }
+                    if let row = gtk_widget_get_focus_child(list), gtk_widget_child_focus(row, direction) != 0 {
+                        return 1
+                    }
                     gtk_widget_set_can_focus(list, 0)
                     let isLeft = gtk_widget_child_focus(UnsafeMutablePointer<GtkWidget>(window), direction)
                     gtk_widget_set_can_focus(list, 1)

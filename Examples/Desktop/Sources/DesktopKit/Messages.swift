@@ -27,7 +27,9 @@ public final class ErrorBar: Widget {
     }
 
     /// The bar's own button has no name.
-    private lazy var closeButton = Button(icon: "window-close-symbolic", hint: tr("Close")) { [weak self] in self?.hide() }
+    private lazy var closeButton = Button(icon: "window-close-symbolic", hint: tr("Close")) { [weak self] in
+        self?.hide()
+    }
 
     /// Creates a hidden bar.
     public convenience init() {
@@ -78,8 +80,7 @@ public final class ErrorBar: Widget {
     }
 }
 
-/// A row with a message and a command about it. It stays until it is closed, because nobody knows how long a person needs
-/// to reach the command.
+/// A row with a message and a command about it. It stays until it is closed: a person may need long to reach the command.
 @MainContext
 public final class NoticeBar {
     /// The widget for the window, hidden at first.

@@ -47,7 +47,7 @@ public final class FailurePage {
     /// Creates a page.
     ///
     /// - Parameters:
-    ///   - title: What cannot be done, in a few words. If only sign-ins cannot be kept, the page says that instead.
+    ///   - title: The obstacle in a few words. If only sign-ins cannot be kept, the page says that instead.
     ///   - start: Starts again.
     public init(title: String, start: @escaping @MainContext (CacheUse) -> Void) {
         self.title = title

@@ -120,7 +120,7 @@ public struct Problem: Sendable, Equatable {
 
 extension Problem {
     private static var unworded: String {
-        tr("It did not work. What can be copied for support says why, in English.")
+        tr("It did not work. The details for support say why, in English.")
     }
 
     /// Returns the text for common errors. The library's words for the others are shown to people who read English; for
@@ -157,7 +157,9 @@ extension Problem {
         case AuthenticationError.Code.keyringTimedOut: tr("The keyring did not answer in time. Try again.")
         case AuthenticationError.Code.keyringPromptDismissed: tr("Unlocking the keyring was cancelled.")
         case AuthenticationError.Code.keyringNoDefaultCollection:
-            tr("The keyring has no place for sign-ins yet. Create a keyring in “Passwords and Keys”, and make it the default.")
+            tr(
+                "The keyring has no place for sign-ins yet. Create a keyring in “Passwords and Keys”, and make it the default."
+            )
         case AuthenticationError.invalidResponse:
             tr("The provider's answer cannot be used. Tell its administrator.")
         default: isEnglish ? error.message : unworded

@@ -9,7 +9,9 @@ import IdentityKeyring
 /// cache.
 public struct ProgramOptions: ParsableArguments, Sendable {
     /// The client id of a registration.
-    @Option(help: ArgumentHelp("The client id of your registration; needs --authority or --issuer too.", valueName: "id"))
+    @Option(
+        help: ArgumentHelp("The client id of your registration; needs --authority or --issuer too.", valueName: "id")
+    )
     public var clientID: String?
 
     /// The provider's address.

@@ -20,7 +20,9 @@ final class PersonPage {
         name.text = person.title
         list.removeAll()
         for (title, value) in Self.lines(person) {
-            let copy = Button(icon: "edit-copy-symbolic", hint: tr("Copy {0}", value)) { [weak self] in self?.copy(value) }
+            let copy = Button(icon: "edit-copy-symbolic", hint: tr("Copy {0}", value)) { [weak self] in
+                self?.copy(value)
+            }
             let row = Row(title: title, subtitle: value, isActivatable: true)
             row.add(copy.styled("flat").aligned(vertically: .center))
             list.append(row.onActivation { [weak self] in self?.copy(value) })

@@ -55,9 +55,7 @@ extension TodoWindow {
         } then: { [weak self] outcome in
             guard let self else { return }
             switch outcome {
-            case .success(let account):
-                show(account)
-                window.announce(tr("{0} has signed in.", Self.name(of: account)))
+            case .success(let account): show(account)
             case .failure(let error): leaveBrowser(error)
             }
         }
@@ -93,9 +91,7 @@ extension TodoWindow {
         } then: { [weak self] outcome in
             guard let self else { return }
             switch outcome {
-            case .success:
-                show(nil)
-                window.announce(tr("{0} was signed out on this computer.", Self.name(of: account)))
+            case .success: show(nil)
             case .failure(let error): fail(error)
             }
         }

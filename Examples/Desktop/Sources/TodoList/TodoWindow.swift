@@ -116,6 +116,7 @@ final class TodoWindow {
     /// Shows an account's tasks, or that no account is signed in.
     func show(_ account: Account?) {
         guard let session else { return }
+        announce(account)
         cancelChanges()
         newList.cancel()
         removed = nil
@@ -123,6 +124,18 @@ final class TodoWindow {
         state.found(account)
         render()
         if account != nil { load() } else { activity.cancel() }
+    }
+
+    /// Has a screen reader say who has signed in or out.
+    private func announce(_ account: Account?) {
+        guard account?.id != state.account?.id else { return }
+        if let account {
+            let name = Self.name(of: account)
+            let isFirst = state.page == .loading
+            window.announce(isFirst ? tr("{0} is still signed in.", name) : tr("{0} has signed in.", name))
+        } else if let left = state.account {
+            window.announce(tr("{0} was signed out on this computer.", Self.name(of: left)))
+        }
     }
 
     /// Cancels the current work, including a sign-in in the browser, and gives refreshes a moment to finish.

@@ -40,7 +40,10 @@ import Testing
 
     @Test(arguments: [
         ["--client-id", "abc", "--issuer", "id.example.com"],
-        ["--client-id", "abc", "--issuer", "https://a.example", "--authority", "https://login.microsoftonline.com/common"],
+        [
+            "--client-id", "abc", "--issuer", "https://a.example", "--authority",
+            "https://login.microsoftonline.com/common",
+        ],
     ])
     func refusesAnIssuerThatIsNoneOrASecondProvider(_ arguments: [String]) {
         #expect(throws: (any Error).self) { try ProgramOptions.parse(arguments) }

@@ -31,8 +31,10 @@ enum Minimal {
         }
         // A second start brings the window of the first to the front.
         let program = gtk_application_new("io.github.identity.Minimal", G_APPLICATION_DEFAULT_FLAGS)
-        minimal_connect(program, "activate") { _ in Task { @GTK in SignInWindow.present() } }
-        g_application_hold(pointer(program))  // until the window is closed
+        minimal_connect(program, "activate") { _ in
+            g_application_hold(g_application_get_default())  // until the window is closed
+            Task { @GTK in SignInWindow.present() }
+        }
         exit(g_application_run(pointer(program), 0, nil))
     }
 
@@ -148,7 +150,9 @@ enum SignInWindow {
         gtk_label_set_text(OpaquePointer(label), text)
         minimal_describe(button, text)
         let command =
-            if task != nil { "Cancel" } else if app == nil { "Try Again" } else if account == nil { "Sign In" } else { "Sign Out" }
+            if task != nil { "Cancel" } else if app == nil { "Try Again" } else if account == nil { "Sign In" } else {
+                "Sign Out"
+            }
         gtk_button_set_label(pointer(button), command)
         gtk_widget_set_visible(goOn, command == "Try Again" ? 1 : 0)
         gtk_widget_set_sensitive(button, 1)
