@@ -129,19 +129,21 @@ class Desk:
         self.processes.append(process)
         return process
 
-    def start_keyring(self):
-        keyring = self.spawn(
-            "keyring", ["gnome-keyring-daemon", "--foreground", "--unlock", "--components=secrets"],
+    def start_keyring(self, password="throw-away"):
+        """Starts a keyring with an unlocked collection of that password; without a password, it has no collection."""
+        self.keyring = self.spawn(
+            "keyring", ["gnome-keyring-daemon", "--foreground", *(["--unlock"] if password else []), "--components=secrets"],
             stdin=subprocess.PIPE)
-        keyring.stdin.write(b"throw-away")
-        keyring.stdin.close()
+        self.keyring.stdin.write(password.encode())
+        self.keyring.stdin.close()
         subprocess.run(["gdbus", "wait", "--session", "--timeout", "20", "org.freedesktop.secrets"], check=True)
 
     def without_collection(self):
-        """Takes the default collection from the keyring, as it is before anybody has made one."""
-        bus = ["--session", "--dest", "org.freedesktop.secrets", "--object-path", "/org/freedesktop/secrets"]
-        subprocess.run(["gdbus", "call", *bus, "--method", "org.freedesktop.Secret.Service.SetAlias", "default", "/"],
-                       stdout=subprocess.DEVNULL, check=True)
+        """Takes the person's keyring and gives them a new one, which has no collection yet."""
+        self.keyring.terminate()
+        self.keyring.wait(20)
+        shutil.rmtree(self.home / ".local" / "share" / "keyrings")
+        self.start_keyring(password="")
 
     def start_stand_in(self, *arguments):
         process = self.spawn("stand-in", [self.binaries / "stand-in", *arguments], stdout=subprocess.PIPE)
@@ -394,10 +396,6 @@ class Program:
         """The name of the widget that has the keyboard."""
         self.root.clear_cache()
         return next((node.name for node in self.all() if node.getState().contains(self.desk.atspi.STATE_FOCUSED)), None)
-
-    def height(self, name):
-        """The height of a widget: a text that needs several lines is higher."""
-        return self.see(name).queryComponent().getExtents(self.desk.atspi.WINDOW_COORDS).height
 
     def narrow(self, width=360):
         """Makes the window as narrow as a phone's. A window whose content does not fit stays wider."""

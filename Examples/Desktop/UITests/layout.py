@@ -82,7 +82,7 @@ def reaches_all(program, page):
 
 
 def states(desk, name, **variables):
-    """Starts a program, and gives it in each of its states with the state's name."""
+    """Starts a program, and gives it in each of its states, with the state's name."""
     desk.seat(mode="abandon")
     program = desk.start(name, "--stand-in", desk.stand_in, "--cache", "memory", **QUICK_PERSON, **variables)
     ready = lambda: program.focused() is not None
@@ -135,6 +135,7 @@ def drive(desk, images):
 
     def look(variant, **variables):
         for name in PROGRAMS:
+            pictures = []
             for program, state in states(desk, name, **variables):
                 missing = []
                 def all_fits():
@@ -145,7 +146,12 @@ def drive(desk, images):
                 except Failure:
                     raise Failure(f"{name}, {state}, {variant}: cut off: {missing}") from None
                 if images:
-                    program.screenshot(HERE / "layout" / f"{name.lower()}-{state}-{variant}.png")
+                    pictures.append(desk.home / f"{len(pictures)}.png")
+                    program.screenshot(pictures[-1])
+            if images:
+                sheet = HERE / "layout" / f"{name.lower()}-{variant}.png"
+                command = ["convert", *pictures, "+append", "-strip", "+dither", "-colors", "64", f"PNG8:{sheet}"]
+                subprocess.run(command, check=True)
 
     for name in PROGRAMS:
         for program, state in states(desk, name):

@@ -4,7 +4,7 @@
 
 BINARIES is where the programs were built. With IMAGES, what Orca has said is kept in screenreader.txt, beside this file.
 """
-from desk import HERE, SUPPORT, Orca, expect, main, step
+from desk import HERE, SUPPORT, Orca, expect, main, step, wait
 
 QUICK_PERSON = {"BROWSER": str(SUPPORT / "browser" / "form-person")}
 ALICE = "alice@example.test"
@@ -63,7 +63,8 @@ def drive(desk, images):
     desk.seat(mode="cancel")
     orca.after(people, "Return", "The sign-in was cancelled.", "Retry push button")
     desk.seat()
-    orca.after(people, "Return", "Given name entry", f"{ALICE} has signed in.")
+    orca.after(people, "Return", f"{ALICE} has signed in.")
+    wait("the field to search in, with the keyboard", lambda: people.focused() == "Given name")
     orca.after(people, "M a", "People found: ")
     orca.after(people, "x y", "No People Found")
     desk.fault(service="graph", fault="broken")
@@ -85,7 +86,10 @@ def drive(desk, images):
     desk.seat(mode="cancel")
     orca.after(todo, "Return", "The sign-in was cancelled.")
     desk.seat()
-    orca.after(todo, "Escape Return", "New Task", "Alice Example has signed in.")
+    orca.after(todo, "Escape")
+    wait("the button to sign in with, which has the keyboard", lambda: todo.focused() == "Sign In")
+    orca.after(todo, "Return", "Alice Example has signed in.")
+    wait("the field for a task, with the keyboard", lambda: todo.focused() == "New Task")
     orca.after(todo, "m i l k Return", "“milk” was added.")
     orca.after(todo, "t e a Return", "“tea” was added.")
     desk.fault(service="tasks", fault="broken")

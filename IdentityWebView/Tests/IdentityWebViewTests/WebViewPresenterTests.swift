@@ -30,7 +30,7 @@ import Testing
         texts.otherAddress = "eine andere Adresse"
         let origin = PageOrigin("https://id.example.com/authorize?x={reason}")
         #expect(
-            texts.filled(texts.notLoaded, origin, reason: "weg") == "https://id.example.com wurde nicht geladen: weg"
+            texts.filled(texts.notLoaded, origin, reason: "weg") == "id.example.com wurde nicht geladen: weg"
         )
         #expect(texts.filled(texts.notLoaded, nil, reason: "weg") == "eine andere Adresse wurde nicht geladen: weg")
     }
