@@ -1,6 +1,7 @@
 // Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
 
 public import IdentityClient
+import OAuthWire
 
 extension BrowserQuestion {
     /// The question before the first sign-in at a server that is not configured.

@@ -2,6 +2,7 @@
 
 import HTTPTypes
 import IdentityClient
+import OAuthWire
 
 /// The route of a request: its address after redirects, and whether the token goes there too.
 struct ResourceRoute: Sendable {

@@ -5,6 +5,7 @@ import IdentityClient
 import IdentityTestSupport
 import IdentityTesting
 import LoopbackHTTP
+import OAuthWire
 import Testing
 
 @testable import IdentityResources

@@ -1,6 +1,7 @@
 // Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
 
 import HTTPTypes
+import OAuthWire
 import SystemSupport
 
 /// One checked request, in libcurl's form.

@@ -3,6 +3,7 @@
 public import FoundationEssentials
 import HTTPTypes
 import IdentityClient
+import OAuthWire
 import SystemSupport
 
 /// A request that reached a ``TestIdentityProvider``. It contains secrets; its description contains none.

@@ -1,6 +1,7 @@
 // Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
 
 public import IdentityClient
+import OAuthWire
 
 extension TestIdentityProvider {
     /// Returns the authority of a B2C policy, reached through ``transport``.

@@ -2,6 +2,7 @@
 
 public import IdentityClient
 import LoopbackHTTP
+import OAuthWire
 import Synchronization
 
 extension TestIdentityProvider {

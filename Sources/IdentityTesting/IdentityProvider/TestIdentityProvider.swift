@@ -2,6 +2,7 @@
 
 public import IdentityClient
 import LoopbackHTTP
+import OAuthWire
 import Synchronization
 
 /// An identity provider that runs inside the test: complete, fast, and as hostile as the test wants.

@@ -2,6 +2,7 @@
 
 import FoundationEssentials
 import IdentityClient
+import OAuthWire
 
 /// A sign-in with a browser on another computer. The person copies the addresses back and forth.
 struct ManualSignIn {

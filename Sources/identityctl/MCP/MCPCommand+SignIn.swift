@@ -3,6 +3,7 @@
 import ArgumentParser
 import IdentityClient
 import IdentityResources
+import OAuthWire
 import SystemSupport
 
 /// The choice of the token that a bridge sends. A file of a project can name any address and any profile, so that a profile must

@@ -2,6 +2,7 @@
 
 import ArgumentParser
 import IdentityClient
+import OAuthWire
 
 extension Profile {
     /// Checks each line as the commands do that read it.

@@ -2,6 +2,7 @@
 
 import IdentityClient
 import IdentityTestSupport
+import OAuthWire
 import Testing
 
 @Suite struct WebAddressTests {

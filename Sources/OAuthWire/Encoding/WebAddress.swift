@@ -1,7 +1,6 @@
 // Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
 
 import Glibc
-import OAuthWire
 
 /// An absolute `https` address, or `http` on a loopback host, parsed strictly.
 ///
@@ -139,7 +138,7 @@ package struct WebAddress: Hashable, Sendable {
     ///
     /// The grammar is narrower than RFC 3986's, so that no other parser can read a different host: no user information,
     /// no percent signs and only ASCII letters.
-    static func hostAndPort(_ authority: Substring) -> (String, UInt16?)? {
+    package static func hostAndPort(_ authority: Substring) -> (String, UInt16?)? {
         var host = authority
         var port: UInt16?
         if let colon = authority.utf8.lastIndex(of: UInt8(ascii: ":")),
