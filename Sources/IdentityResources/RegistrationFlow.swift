@@ -182,6 +182,12 @@ extension AuthenticationError {
             underlyingError: error
         )
     }
+
+    /// Whether it is that error.
+    package var isOfForgottenClient: Bool {
+        guard case Code.clientNotRegistered? = underlyingError else { return false }
+        return true
+    }
 }
 
 // The records in the cache.

@@ -127,8 +127,6 @@ private final class SignedInResource: Sendable {
         let account: Account
         /// With the scopes that the person was asked for.
         var known: KnownResource
-        /// Whether the server does not know the registered client any more.
-        var isForgotten = false
     }
 
     private let settings: ResourceSignIn
@@ -165,7 +163,6 @@ private final class SignedInResource: Sendable {
             where .clientNotRegistered ~= error.code && current.known.kind == .registered
         {
             // The record stays: a server that recovers is used.
-            self.current.withLock { $0.isForgotten = true }
             throw AuthenticationError(forgottenAt: current.application.configuration.authority, error)
         }
     }
@@ -175,7 +172,7 @@ private final class SignedInResource: Sendable {
         let before = current.withLock(\.self)
         // A demand of the resource says that it takes this server's tokens.
         if error.challenge == nil, error.claims == nil, let found = try await settings.searchAgain() {
-            let after = try await settings.signIn(found, replacing: before.isForgotten ? before.known.clientID : nil)
+            let after = try await settings.signIn(found, replacing: error.isOfForgottenClient ? before.known.clientID : nil)
             guard WireText.areSame(after.known.identifier, before.known.identifier) else {
                 throw AuthenticationError(
                     .invalidArgument,

@@ -37,13 +37,19 @@ extension CallCommand {
         }
 
         @Sendable func signIn(after error: AuthenticationError) async throws {
-            let scopes = state.withLock { state in
+            let (current, scopes) = state.withLock { state in
                 state.scopes.formUnion(error.challenge?.scopes ?? [])
-                return state.scopes
+                return state
             }
-            // The library's own error, after a renewed token was refused as well.
-            let isRefused = error.code == .loginRequired && error.serverError == nil && error.underlyingError == nil
-            try await command.signIn(for: resource, scopes, in: session, isRefused: isRefused)
+            // Without a demand, the resource or the server has refused what there is.
+            let isRefused = error.challenge == nil && error.claims == nil
+            try await command.signIn(
+                for: resource,
+                scopes,
+                in: session,
+                isRefused: isRefused,
+                replacing: error.isOfForgottenClient ? current.application.configuration.clientID : nil
+            )
             let caller = try await command.caller(in: session)
             state.withLock { $0.caller = caller }
         }

@@ -66,19 +66,28 @@ struct CallCommand: ToolCommand {
 
     /// Signs in for the API.
     ///
-    /// - Parameter isRefused: Whether the API takes the tokens that there are no more.
+    /// - Parameters:
+    ///   - isRefused: Whether the API takes the tokens that there are no more.
+    ///   - forgotten: The registered client that the server does not know any more.
     func signIn(
         for resource: Given,
         _ scopes: Set<Scope>,
         in session: Session,
-        isRefused: Bool = false
+        isRefused: Bool = false,
+        replacing forgotten: ClientID? = nil
     ) async throws {
         var login = try LoginCommand.parse([])
         login.provider = provider
         login.provider.resource = resource.text
         login.token.scopes = scopes.map(\.rawValue).sorted()
         login.account = account
-        try await login.signIn(in: session, for: resource, isQuiet: true, isRefused: isRefused)
+        try await login.signIn(
+            in: session,
+            for: resource,
+            isQuiet: true,
+            isRefused: isRefused,
+            replacing: forgotten
+        )
     }
 
     func run(in session: Session) async throws {

@@ -22,17 +22,19 @@ extension LoginCommand {
     /// - Parameters:
     ///   - isQuiet: Whether another command goes on with the tokens.
     ///   - isRefused: Whether the resource takes the tokens that there are no more.
+    ///   - forgotten: The registered client that the server does not know any more.
     ///   - asked: The question before a sign-in at a server that is known. With it, a page opens in any case.
     func signIn(
         in session: Session,
         for address: Given,
         isQuiet: Bool = false,
         isRefused: Bool = false,
+        replacing forgotten: ClientID? = nil,
         asking asked: BrowserQuestion? = nil
     ) async throws {
         try refuseUnusedOptions(by: method(session.environment))
         let isIfNeeded = try isQuiet || !start && !finish && session.environment.isOn("if-needed", ifNeeded)
-        var refused: ClientID?
+        var refused = forgotten
         var turn: HeldLock?
         defer { turn?.end() }
         if !isRefused, asked == nil {
