@@ -246,7 +246,7 @@ extension ProviderOptions {
         )
         configuration.dpop = try dpopPolicy(environment, at: configuration.authority)
         configuration.transport = try transport(environment)
-        configuration.checksAudience = environment.profile.map { $0.isOfResource && !$0.isNamed } ?? false
+        configuration.checksAudience = environment.profile.map { $0.isOfResource && !$0.isNamedWithIssuer } ?? false
         configuration.clientSecret = try clientSecret(environment)
         if try environment.isOn("registered", false) {
             configuration.readSecretOfRegistration(
