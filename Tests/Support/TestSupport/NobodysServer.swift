@@ -59,7 +59,7 @@ package final class NobodysServer: Sendable {
         kill(process.processIdentifier, SIGKILL)
     }
 
-    /// What was sent to it.
+    /// The requests that it got.
     package var received: String {
         String(decoding: (try? Data(contentsOf: URL(filePath: log))) ?? Data(), as: UTF8.self)
     }
