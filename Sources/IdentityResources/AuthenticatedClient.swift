@@ -3,7 +3,7 @@
 public import FoundationEssentials
 public import HTTPTypes
 public import IdentityClient
-import OAuthWire
+package import OAuthWire
 import Synchronization
 import SystemSupport
 

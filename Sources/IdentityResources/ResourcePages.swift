@@ -3,6 +3,7 @@
 public import FoundationEssentials
 public import HTTPTypes
 import IdentityClient
+import OAuthWire
 
 extension AuthenticatedClient {
     /// Returns the pages of a collection that is linked by `@odata.nextLink`. Each page is fetched when it is

@@ -1,6 +1,6 @@
 // Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
 
-import OAuthWire
+package import OAuthWire
 
 // Differences between the kinds of providers that follow from the kind alone.
 extension Authority {

@@ -1,6 +1,6 @@
 // Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
 
-import OAuthWire
+package import OAuthWire
 
 /// The issuer of the tokens: one type for every kind of provider.
 ///
