@@ -88,9 +88,9 @@ package func regardlessOfCancellation<Value: Sendable>(
 
 /// Runs `work` for at most `duration`, in which the time that the computer sleeps does not count.
 ///
-/// The caller resumes at the deadline and on cancellation, even if `work` ignores its own cancellation. If the timer is
-/// late, the process stood still, as after SIGSTOP or in a paused container: `work` then gets three more seconds, to read what
-/// has come meanwhile.
+/// The caller resumes at the deadline and on cancellation, even if `work` ignores its own cancellation. After SIGSTOP or in a
+/// paused container the timer may be over before `work` has read what came meanwhile. So the last half of the time, three
+/// seconds at most, begins only when the process runs, and after a late timer once more.
 /// - Throws: The error of `work`, `CancellationError`, or `DeadlineExceeded`.
 @inlinable
 package func withDeadline<Value: Sendable>(
@@ -101,11 +101,14 @@ package func withDeadline<Value: Sendable>(
     let worker = Task { await result.finish(by: work) }
     // The task only waits, so that no other thread needs to wake. An answer that came before a sleep is not thrown away.
     let timer = Task.immediate {
-        var (pause, isLate) = (max(duration, .zero), true)
-        while isLate {
+        let last = min(max(duration, .zero) / 2, .seconds(3))
+        var (pause, isLast) = (max(duration, .zero) - last, false)
+        while true {
             let end = SuspendingClock.now + pause
             try await Task.sleep(until: end, clock: .suspending)
-            (pause, isLate) = (.seconds(3), SuspendingClock.now - end > .milliseconds(100))
+            let isLate = SuspendingClock.now - end > .milliseconds(100)
+            if isLast, !isLate { break }
+            (pause, isLast) = (isLate ? .seconds(3) : last, true)
         }
         result.finish(.failure(DeadlineExceeded()))
     }

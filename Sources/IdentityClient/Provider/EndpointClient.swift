@@ -287,8 +287,8 @@ package struct EndpointClient: Sendable {
         guard let timed = transport as? any TimedTransport else {
             return try await withDeadline(deadline) { [transport] in try await transport.send(request, body: body) }
         }
-        // The rest is for a thread that libcurl blocks.
-        return try await withDeadline(deadline + .seconds(5)) { [deadline] in
+        // For a thread that libcurl blocks; later than a lease ends, so that a process that stood still for less reads its answer.
+        return try await withDeadline(deadline + .seconds(20)) { [deadline] in
             try await timed.send(request, body: body, within: deadline)
         }
     }

@@ -61,7 +61,9 @@ final class StrayLeases: Sendable {
             guard let found = try? await cache.record(for: key) as CacheRecord?? else { continue }
             if let found, RefreshLease(decoding: found)?.nonce == nonce {
                 if (try? await cache.replace(found, with: nil, for: key)) == true { return }
-            } else if !mayComeLater { return }
+            } else if !mayComeLater {
+                return
+            }
         }
     }
 }
