@@ -51,7 +51,7 @@ struct EventStream: Sendable {
         return events
     }
 
-    /// - Returns: What is to be told at once, since the end of such an event may never come.
+    /// - Returns: The event that becomes too large, since its end may never come.
     private mutating func append(_ part: ArraySlice<UInt8>) -> Event? {
         // Of a line that is skipped counts only that it is not empty.
         line += isSkipped && !line.isEmpty ? [] : part

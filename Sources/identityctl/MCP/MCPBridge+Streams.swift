@@ -50,7 +50,7 @@ extension MCPBridge {
     ///
     /// - Parameters:
     ///   - request: The request whose stream brought it; `nil` for the server's own stream.
-    ///   - skipped: What was wrong with an event of this stream.
+    ///   - skipped: The fault of an event of this stream.
     /// - Returns: Whether it is the request's answer.
     /// - Throws: `MCPMessage.Problem` for an answer that cannot be passed on.
     private func pass(

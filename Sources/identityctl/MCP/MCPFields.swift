@@ -76,7 +76,7 @@ struct MCPFields: Sendable {
         return isPlain && !isMarked ? text : "=?base64?\(Data(text.utf8).base64EncodedString())?="
     }
 
-    /// What a server's list says of its tools.
+    /// The arguments that a server's list of tools wants in fields.
     struct Listing {
         /// The answer for the host, without the tools that want what cannot be.
         fileprivate(set) var answer: MCPMessage

@@ -16,11 +16,11 @@ struct MCPRefusal: Error, Hashable {
     let status: Int
     /// The error in its body, if that is one of JSON-RPC.
     private(set) var error: JSONObject?
-    /// What else the body says, on one line.
+    /// The other words of the body, on one line.
     private(set) var words: String?
     /// The wait that the server asks for, in seconds.
     private(set) var wait: Int64?
-    /// What a person may try.
+    /// A sentence about the usual reason.
     private var hint = ""
 
     /// Reads the beginning of the body. One that is not read to its end says nothing.
@@ -82,7 +82,7 @@ struct MCPRefusal: Error, Hashable {
         return refusal
     }
 
-    /// What a program may want to know of it.
+    /// The status and the wait, for a program.
     var numbers: JSONObject {
         var numbers = JSONObject([("status", .integer(status))])
         numbers["retryAfter"] = wait.map { .integer(Int($0)) }

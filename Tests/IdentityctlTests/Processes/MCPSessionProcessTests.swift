@@ -10,7 +10,7 @@ import Testing
 
 @testable import identityctl
 
-/// What ends between a host and a server: sessions, requests, connections and the input.
+/// The ends of sessions, requests, connections and the input of `identityctl mcp`.
 @Suite(.timeLimit(.minutes(1)))
 struct MCPSessionProcessTests {
     /// The specification has 404; the other answers are those of servers that are used.
