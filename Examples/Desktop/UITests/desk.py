@@ -78,7 +78,9 @@ def session(display=None):
         os.mkdir(environment["XDG_RUNTIME_DIR"], 0o700)
         settings = pathlib.Path(home, ".config", "gtk-4.0", "settings.ini")
         settings.parent.mkdir(parents=True)
-        settings.write_text("[Settings]\ngtk-decoration-layout=icon:close\n")  # as on GNOME's desktop
+        # As on GNOME's desktop; but pages do not slide, except where it is heard what is said when they do.
+        slides = int("screenreader" in sys.argv[0])
+        settings.write_text(f"[Settings]\ngtk-decoration-layout=icon:close\ngtk-enable-animations={slides}\n")
         # AT-SPI's library can bring the drive down: where it was then, is told.
         command = ["dbus-run-session", "--", "/usr/bin/python3", "-B", "-X", "faulthandler", *sys.argv]
         status = subprocess.run(command, env=environment).returncode
