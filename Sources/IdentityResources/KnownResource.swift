@@ -3,7 +3,7 @@
 package import IdentityClient
 import OAuthWire
 
-/// What a sign-in for a resource has found, in place of another search.
+/// The findings of a sign-in for a resource, in place of another search.
 package struct KnownResource: Hashable, Sendable {
     package enum ClientKind: String, Sendable {
         case given, document, registered
@@ -61,7 +61,7 @@ extension KnownResource {
         return place.isAbove(address)
     }
 
-    /// The addresses at which the sign-in is kept: what nobody has confirmed for the addresses above is found below none of them.
+    /// The addresses at which the sign-in is kept: a place that the addresses above have not confirmed is found below none of them.
     package func keys(calledAt address: String) -> Set<String> {
         WireText.areSame(place, identifier) ? [address, identifier] : [address]
     }

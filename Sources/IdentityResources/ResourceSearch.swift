@@ -147,7 +147,7 @@ package struct FoundResource: Sendable {
     package let resource: ProtectedResource
     package let authority: Authority
     let metadata: ProviderMetadata
-    /// What an earlier sign-in for the same resource has found.
+    /// The findings of an earlier sign-in for the same resource.
     package let earlier: KnownResource?
     package let scopes: Set<Scope>
     package let dpop: DPoPPolicy
