@@ -61,7 +61,7 @@ extension KnownResource {
         return place.isAbove(address)
     }
 
-    /// The addresses at which the sign-in is kept: a place that the addresses above have not confirmed is found below none of them.
+    /// The addresses at which the sign-in is kept. One that no address above has confirmed is found below none of them.
     package func keys(calledAt address: String) -> Set<String> {
         WireText.areSame(place, identifier) ? [address, identifier] : [address]
     }

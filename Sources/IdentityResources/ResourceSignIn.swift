@@ -172,7 +172,10 @@ private final class SignedInResource: Sendable {
         let before = current.withLock(\.self)
         // A demand of the resource says that it takes this server's tokens.
         if error.challenge == nil, error.claims == nil, let found = try await settings.searchAgain() {
-            let after = try await settings.signIn(found, replacing: error.isOfForgottenClient ? before.known.clientID : nil)
+            let after = try await settings.signIn(
+                found,
+                replacing: error.isOfForgottenClient ? before.known.clientID : nil
+            )
             guard WireText.areSame(after.known.identifier, before.known.identifier) else {
                 throw AuthenticationError(
                     .invalidArgument,

@@ -224,6 +224,6 @@ struct ResourceSearchTests {
         let question = BrowserQuestion(for: resource, at: authority, of: "Notes")
         #expect(!question.sentences.joined().contains("administrator"))
         let name = try #require(text(question, "The address calls itself"))
-        #expect(name.hasPrefix("Bank") && !name.unicodeScalars.contains("\u{202E}"))
+        #expect(name.hasPrefix("Bank") && !name.unicodeScalars.contains { "\u{202E}”“.".unicodeScalars.contains($0) })
     }
 }

@@ -14,7 +14,7 @@ struct CallCommand: ToolCommand {
         abstract: "Sends a request to an API with an account's access token, and prints the answer's body.",
         discussion: """
             The token is acquired without a question, renewed once if the API refuses it, and sent only to the URL's \
-            origin. The status is 22 if the API answers with another status than 200 to 299; the body is printed \
+            origin; that of a resource only to the resource's address and below it. The status is 22 if the API answers with another status than 200 to 299; the body is printed \
             nevertheless. The status is 2 if a person has to sign in. On a terminal, control characters in the answer \
             are shown as text.
             """

@@ -7,7 +7,7 @@ import SystemSupport
 /// A resource to whose question the person has agreed.
 struct AgreedResource: Sendable {
     let found: FoundResource
-    /// The findings to keep after the sign-in.
+    /// The findings, which are kept after the sign-in.
     let known: KnownResource
     /// The browser that waits for the server's page; `nil` if there is none.
     let browser: AskedBrowser?

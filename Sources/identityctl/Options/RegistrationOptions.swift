@@ -17,6 +17,7 @@ struct RegistrationOptions: ParsableArguments {
     @Option(
         help: ArgumentHelp(
             "The file with the token that a server demands for registrations; - for standard input.",
+            discussion: "It goes to the server of --issuer, or of the same profile's line, and to no other.",
             valueName: "file"
         ),
         completion: .file()
