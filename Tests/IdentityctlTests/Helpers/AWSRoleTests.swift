@@ -2,6 +2,7 @@
 
 import FoundationEssentials
 import IdentityClient
+import OAuthWire
 import Testing
 
 @testable import identityctl
