@@ -164,6 +164,7 @@ def drive(desk, images):
     call(slow)
     says(slow, "alice@example.test has signed in.")
     slow.see("Alice Example")
+    slow.see("The answer takes a while.")
     slow.keys("Escape")
     says(slow, "Cancelled.")
     expect("another program" not in log(slow), "the window knows that it was itself")

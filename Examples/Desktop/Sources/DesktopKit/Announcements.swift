@@ -50,6 +50,7 @@ final class Announcements {
     /// Says a text, together with what else comes at this moment.
     func say(_ text: String) {
         texts.append(text)
+        last = nil
         saying?.cancel()
         saying = Task { @MainContext [weak self] in
             guard (try? await Task.sleep(for: Self.pause)) != nil, let self else { return }
