@@ -145,7 +145,7 @@ struct ResourceConsentProcessTests {
         _ = try await signingIn(["login", "--resource", url])
         let refusal = TestIdentityProvider.Fault.refusal("invalid_client", status: 401)
         setup.provider.failNext(.resource, with: .refusal("invalid_token", status: 401))
-        setup.provider.failNext(.token, with: refusal, refusal, refusal)
+        setup.provider.failNext(.token, with: refusal)
         let (call, question) = try await signingIn(["call", url])
         #expect(call.status == 0 && question == nil, "\(call)")
         #expect(count(.registration) == 2 && count(.authorization) == 2)

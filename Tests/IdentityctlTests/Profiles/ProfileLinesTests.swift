@@ -18,7 +18,7 @@ import Testing
         "exec": ["companion", "detached", "env", "token-file"],
         "import": ["device-secret", "device-secret-type", "from", "refresh-token-file"],
         "call": ["data", "header", "include", "method", "output", "upload", "verbose"],
-        "mcp": ["renew"],
+        "mcp": ["renew", "refused"],
     ]
 
     /// The names whose value may be any text.
