@@ -46,7 +46,7 @@ struct RegistrationFlow: Sendable {
         if let known = try await known() { return known }
         let turn = SharedTurn(key: key, cache: cache, duration: Self.duration)
         // A registration that the server made is written although the caller is gone.
-        let made = try await turn.run(outlivingCaller: true, known: { try await known() }) { try await registration() }
+        let made = try await turn.run(outlivingCaller: true, known: self.known) { try await registration() }
         if let made { return made }
         throw context.error(
             .cacheBusy,
