@@ -39,6 +39,9 @@ public struct ProtectedResource: Hashable, Sendable {
     /// `.required`.
     public let requiresDPoP: Bool
 
+    /// Whether the person, and no document, has named its server.
+    private let isConfigured: Bool
+
     /// Returns the authority at which to sign in for the resource.
     ///
     /// ```swift
@@ -73,7 +76,7 @@ public struct ProtectedResource: Hashable, Sendable {
 
     /// A document from elsewhere leads to no server of this computer.
     private func checked(_ authority: Authority) throws -> Authority {
-        guard !authority.base.mayBeLoopback || WebAddress(identifier)?.isLoopback == true else {
+        guard isConfigured || !authority.base.mayBeLoopback || WebAddress(identifier)?.isLoopback == true else {
             throw AuthenticationError(
                 .untrustedAuthority,
                 "\(identifier) names a server of this computer, \(listing), as the issuer of its tokens, which is refused."
@@ -320,7 +323,7 @@ extension ProtectedResource {
     /// A resource that is described by hand.
     init(configured address: String, issuer: String) {
         (identifier, place, authorizationServers) = (address, address, [issuer])
-        (name, scopes, requiresDPoP) = (nil, [], false)
+        (name, scopes, requiresDPoP, isConfigured) = (nil, [], false, true)
     }
 
     init(_ metadata: ResourceMetadata, place: String? = nil, demanded: [String]?) {
@@ -334,5 +337,6 @@ extension ProtectedResource {
         }
         scopes = Set(named.prefix(100).map(Scope.init(rawValue:)))
         requiresDPoP = metadata.requiresDPoP
+        isConfigured = false
     }
 }

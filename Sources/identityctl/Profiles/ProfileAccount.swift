@@ -43,7 +43,8 @@ extension Profile {
     /// The own lines that say which accounts there can be: the client and the provider, or else the resource, whose client and
     /// provider were found and may be found anew.
     fileprivate var clientAndProvider: [String] {
-        let lines = ["client-id", "authority", "issuer", "authorization-endpoint", "token-endpoint"].map { own($0) ?? "" }
+        let names = ["client-id", "authority", "issuer", "authorization-endpoint", "token-endpoint"]
+        let lines = names.map { own($0) ?? "" }
         return lines.dropFirst().allSatisfy(\.isEmpty) ? lines + [own("resource") ?? ""] : lines
     }
 }

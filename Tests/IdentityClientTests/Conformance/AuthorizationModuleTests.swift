@@ -75,13 +75,20 @@ struct AuthorizationModuleTests {
         #expect(try await call(server) == 200 && server.count("/.well-known/oauth-authorization-server") == 0)
     }
 
-    @Test func test_basic_cimd() async throws {
-        let server = ScenarioServer { $0.takesDocuments = true }
+    /// A document has one redirect address for all servers. It is used at a server that names itself in its answers, and at one that
+    /// registers no program.
+    @Test(arguments: [(names: true, registers: true), (true, false), (false, false), (false, true)])
+    func test_basic_cimd(names: Bool, registers: Bool) async throws {
+        let server = ScenarioServer {
+            ($0.takesDocuments, $0.announcesIssuer, $0.registers) = (true, names, registers)
+            $0.issuerInAnswer = names ? "https://as.test" : nil
+        }
         var signIn = signIn(server)
         signIn.software.metadataDocument = "https://client.test/agent.json"
         #expect(try await call(server, signIn) == 200)
-        #expect(server.authorizations.map { $0["client_id"] } == ["https://client.test/agent.json"])
-        #expect(server.count("/register") == 0)
+        let isDocument = server.authorizations.map { $0["client_id"] } == ["https://client.test/agent.json"]
+        #expect(isDocument == (names || !registers))
+        #expect(server.count("/register") == (isDocument ? 0 : 1))
     }
 
     @Test func test_scope_from_www_authenticate() async throws {

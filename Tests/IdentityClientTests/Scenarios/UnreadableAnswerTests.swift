@@ -183,7 +183,7 @@ struct UnreadableAnswerTests {
         #expect(try await setup.storedTokens(of: application) == before)
     }
 
-    @Test(arguments: [("br", "compressed (br)"), ("zstd", "compressed (zstd)")])
+    @Test(arguments: [("br", "compressed ('br')"), ("zstd", "compressed ('zstd')")])
     func namesACompressionThatItDoesNotRead(_ coding: String, _ words: String) async throws {
         let setup = try TestSetup()
         let transport = ChangingTransport(setup.provider.transport)

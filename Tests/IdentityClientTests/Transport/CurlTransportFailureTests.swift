@@ -19,16 +19,10 @@ import Testing
         #expect(place.contains(":"))
     }
 
-    @Test func aVastAnswerIsRefusedWhenItIsAnnounced() async throws {
-        let server = try ScriptedServer { _ in
-            [.send(Array("HTTP/1.1 200 OK\r\nContent-Length: 52428800\r\n\r\n".utf8)), .stall]
-        }
-        defer { server.close() }
-
-        #expect(try await CurlTransport().failure(.get(server))?.code == .malformedResponse)
-    }
-
-    @Test(arguments: ["Transfer-Encoding: chunked\r\n\r\n3200000\r\n", "Connection: close\r\n\r\n"])
+    /// Its beginning is read in any case, for the refresh token that may stand there.
+    @Test(arguments: [
+        "Transfer-Encoding: chunked\r\n\r\n3200000\r\n", "Connection: close\r\n\r\n", "Content-Length: 52428800\r\n\r\n",
+    ])
     func aVastAnswerIsRefusedWhileItArrives(framing: String) async throws {
         let server = try ScriptedServer { _ in
             [.send(Array("HTTP/1.1 200 OK\r\n\(framing)".utf8)), .send([UInt8](repeating: 65, count: 52_428_800))]

@@ -2,6 +2,7 @@
 
 import Foundation
 import Glibc
+import IdentityTestSupport
 import IdentityTesting
 import OAuthWire
 import SystemSupport
@@ -12,7 +13,7 @@ import Testing
 /// The variables that a host keeps back.
 @Suite(.timeLimit(.minutes(1)))
 struct ParentVariablesTests {
-    @Test func readsThoseOfTheDesktopInAProcessOfTheUser() throws {
+    @Test func readsThoseOfTheDesktopInAProcessOfTheUser() async throws {
         let host = Process()
         host.executableURL = URL(fileURLWithPath: "/bin/sleep")
         host.arguments = ["100"]
@@ -23,6 +24,9 @@ struct ParentVariablesTests {
         ]
         try host.run()
         defer { host.terminate() }
+        // The kernel shows a process's variables a moment after its start.
+        let started = try await eventually { !ParentVariables.of(process: host.processIdentifier).isEmpty }
+        try #require(started)
         let found = ParentVariables.of(process: host.processIdentifier)
         #expect(Dictionary(found) { $1 } == ["DISPLAY": ":7", "SSH_CONNECTION": "a"])
         #expect(ParentVariables.of(process: host.processIdentifier, user: geteuid() &+ 1).isEmpty)
