@@ -161,7 +161,8 @@ struct IntegrateCommand: ToolCommand {
                     + "identityctl profile edit \(name)"
             )
         }
-        for address in served {
+        // Whether an address has its profile matters only to a tool that asks for addresses.
+        for address in served where tool.asks == .addresses {
             let found = try directory.profile(serving: address, for: named.given("username")?.text) {
                 session.console.line("Warning: \($0)")
             }

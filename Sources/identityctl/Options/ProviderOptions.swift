@@ -216,6 +216,17 @@ struct ProviderOptions: ParsableArguments {
 }
 
 extension ProviderOptions {
+    /// The question for the client, with the profiles among which nothing chooses.
+    private static func whichClient(_ environment: Environment) -> String {
+        let names = (try? ProfileDirectory(environment).names()) ?? []  // what cannot be listed is not proposed
+        guard environment.profile == nil, !names.isEmpty else {
+            return "Which client? Give --client-id or --profile, or set IDENTITYCTL_CLIENT_ID."
+        }
+        return
+            "Which client? Give --profile with one of \(names.prefix(10).map(\.text).joined(separator: ", ")), or choose one for "
+            + "always: identityctl profile default \(names[0])"
+    }
+
     /// Returns the configuration of the application object.
     ///
     /// - Parameters:
@@ -232,7 +243,7 @@ extension ProviderOptions {
             throw ResourceSearch.unknown(address)
         }
         guard let clientID = try environment.given("client-id", clientID) else {
-            throw UsageError("Which client? Give --client-id or --profile, or set IDENTITYCTL_CLIENT_ID.")
+            throw UsageError(Self.whichClient(environment))
         }
         var configuration = PublicClientApplication.Configuration(
             clientID: ClientID(rawValue: clientID.text),

@@ -236,6 +236,7 @@ extension Setting {
     /// The settings of single commands, helpers and the agent.
     private static let others: [Setting] = [
         .line("client-secret", .text, traits: .mayBeEmpty),
+        .line("client-secret-is-public", .switch),
         .list("parameter", { $0.signIn?.extraParameters }, { $0.signIn?.extraParameters = $1 }),
         .line("agent-audience", .words),
         .line("agent-confirm", .text),

@@ -63,8 +63,15 @@ struct ProfileDirectory: Sendable {
             throw UsageError("There is no profile '\(name)'. 'identityctl profile list' lists them.")
         }
         let profile = try Profile(name, path: path, parsing: bytes)
-        guard profile.given("client-secret") == nil || mode & 0o077 == 0 else {
-            throw UsageError("\(path.printable): others can read its client-secret. Run: chmod 600 \(path.shellWord)")
+        let isPublic = try Environment([:]).above(profile).isOn("client-secret-is-public", false)
+        guard profile.given("client-secret") == nil || mode & 0o077 == 0 || isPublic else {
+            // Without its reading rights, nobody but root could use a profile of the machine.
+            throw UsageError(
+                isOwn(name)
+                    ? "\(path.printable): others can read its client-secret. Run: chmod 600 \(path.shellWord)"
+                    : "\(path.printable): others can read its client-secret. If the provider's documentation says that this secret is "
+                        + "none, as for Google's desktop clients, root adds a line: client-secret-is-public = on"
+            )
         }
         let own = profile.belonging(to: try account(of: profile))
         guard let resource = own.given("resource"), own.leavesToSearch, let resourceDirectory else {
@@ -152,12 +159,18 @@ struct ProfileDirectory: Sendable {
         return nil
     }
 
-    /// The default profile, or else the only one; `nil` if there is neither.
+    /// The default profile, or else the only one of the person, or of the machine where the person has none; `nil` if there is
+    /// none of these.
     func usualName() throws -> ProfileName? {
         if let name = try defaultName() { return name }
         let names = try names()
-        return names.count == 1 ? names[0] : nil
+        let own = names.filter(isOwn)
+        let candidates = own.isEmpty ? names : own
+        return candidates.count == 1 ? candidates[0] : nil
     }
+
+    /// Whether the person has a profile of the name. One of the machine is none, unless the person has a changed copy of it.
+    func isOwn(_ name: ProfileName) -> Bool { SystemCall.exists(path(of: name)) }
 
     /// Returns the profile that serves an address, by the longest path; `nil` if none does.
     ///
@@ -178,12 +191,14 @@ struct ProfileDirectory: Sendable {
             if fitting.count < 2 { return fitting.first }
         }
         throw UsageError(
-            "The profiles '\(best[0].name)' and '\(best[1].name)' serve the same address. Remove it from one of them, or give "
-                + "each a line 'username' and the tool an address with that name, such as https://NAME@git.example.com."
+            "The profiles '\(best[0].name)' (\(best[0].path.printable)) and '\(best[1].name)' (\(best[1].path.printable)) both serve "
+                + "\(address.text). Remove it from one of them, or give each a line 'username' and the tool an address with that "
+                + "name, such as https://NAME@git.example.com."
         )
     }
 
-    /// Returns the profiles that serve an address by the longest path, which should be one.
+    /// Returns the profiles that serve an address by the longest path, which should be one. A person's own stand before those of
+    /// the machine.
     ///
     /// - Parameter problem: Called for each profile that cannot be read. It serves nothing.
     func profiles(serving address: ServedAddress, problem: (any Error) -> Void) throws -> [Profile] {
@@ -199,16 +214,17 @@ struct ProfileDirectory: Sendable {
                 problem(error)
             }
         }
-        return best
+        let own = best.filter { isOwn($0.name) }
+        return own.isEmpty ? best : own
     }
 
-    /// Refuses an address that another profile serves: no helper could choose between them. With two `username` lines the
-    /// name in a program's request chooses.
+    /// Refuses an address that another profile of the person serves: no helper could choose between them. With two `username`
+    /// lines the name in a program's request chooses.
     ///
     /// - Throws: `UsageError` that names the address and the other profile.
     func checkServedAddresses(of profile: Profile) throws {
         let (addresses, username) = (try profile.servedAddresses(), profile.given("username")?.text)
-        for name in try names() where name != profile.name {
+        for name in try names() where name != profile.name && isOwn(name) {
             // A profile that cannot be read serves nothing.
             guard let other = try? self.profile(named: name), let taken = try? other.servedAddresses(),
                 let address = addresses.first(where: taken.contains)

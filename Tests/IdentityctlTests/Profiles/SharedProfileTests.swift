@@ -62,6 +62,38 @@ import Testing
         try share("work", "client-id = shared\nissuer = https://id.example.com\nclient-secret = s\n")
         let refusal = try #require(throws: UsageError.self) { try directory.profile(named: name("work")) }
         #expect(refusal.message.contains("others can read its client-secret"))
+        // With its reading rights gone, only root could use it.
+        #expect(!refusal.message.contains("chmod"))
+        try share(
+            "work",
+            "client-id = shared\nissuer = https://id.example.com\nclient-secret = s\nclient-secret-is-public = on\n"
+        )
+        #expect(try directory.profile(named: name("work")).given("client-secret")?.text == "s")
+    }
+
+    @Test func areNotCountedBesideThePersonsOnlyOne() throws {
+        try share("second", "client-id = second\n")
+        try directory.write("client-id = mine\nissuer = https://id.example.com\n", as: name("own"), replaces: false)
+        #expect(try directory.usualName() == name("own"))
+        try directory.write("client-id = other\nissuer = https://id.example.com\n", as: name("other"), replaces: false)
+        #expect(try directory.usualName() == nil)
+    }
+
+    @Test func yieldAnAddressToThePersonsOwn() throws {
+        let address = try #require(ServedAddress(asked: "https://git.test/team"))
+        let lines = "issuer = https://id.example.com\nserves = https://git.test\n"
+        try share("work", "client-id = shared\n" + lines)
+        try directory.write("client-id = mine\n" + lines, as: name("own"), replaces: false)
+        let served = try directory.profile(serving: address) { Issue.record("\($0)") }
+        #expect(served?.name.text == "own")
+        try directory.checkServedAddresses(of: directory.profile(named: name("own")))
+        // Two of one owner cannot be told apart, and both files are named.
+        try share("second", "client-id = shared\n" + lines)
+        try directory.remove(name("own"))
+        let refusal = try #require(throws: UsageError.self) { try directory.profile(serving: address) { _ in } }
+        #expect(refusal.message.contains("https://git.test/team"))
+        #expect(refusal.message.contains("\(place.path)/etc/profiles/second.conf"))
+        #expect(refusal.message.contains("\(place.path)/etc/profiles/work.conf"))
     }
 
     @Test func yieldToAChangeThatAnotherProgramMade() throws {
