@@ -1,5 +1,6 @@
 // Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
 
+package import FoundationEssentials
 import IdentityTelemetry
 import Logging
 import OAuthWire
@@ -102,6 +103,12 @@ extension PublicClientApplication {
     public func remove(_ account: Account) async throws {
         let removed = try await AccountRemoval(environment: environment, context: environment.context(nil)).run(account)
         if let failure = removed.failure { throw failure }
+    }
+
+    /// Returns, without a request, whether there is a refresh token, and when the provider refused it; `nil` if not signed in.
+    package func renewal(of account: Account) async throws -> (isPossible: Bool, refusedOn: Date?)? {
+        let token = try await environment.store.snapshot(for: recordID(of: account.id)).map(\.credentials.refreshToken)
+        return token.map { ($0 != nil, $0?.refusals.last.map { Date(timeIntervalSince1970: Double($0.at)) }) }
     }
 
     /// Returns an account as it is now, or `nil` if it is not signed in.

@@ -1,6 +1,7 @@
 // Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
 
 import CCurl
+import FoundationEssentials
 
 /// A failed transfer, in libcurl's words; the cause of an `AuthenticationError`.
 struct CurlFailure: Error, CustomStringConvertible {
@@ -83,6 +84,13 @@ extension CurlFailure {
                 "The certificates to trust could not be read. Check "
                     + (settings.certificateAuthorities ?? "SSL_CERT_FILE, SSL_CERT_DIR or the package ca-certificates")
                     + "."
+            )
+        case CCURL_PEER_NOT_TRUSTED  // the words of OpenSSL and of GnuTLS
+        where ["not yet valid", "expired", "not yet activated"].contains { reason.firstRange(of: $0) != nil }:
+            return (
+                .tlsFailed,
+                "By this computer's clock, \(Date.now.utcText), the certificate of \(host) is not valid (\(reason)). Check the clock "
+                    + "first (timedatectl); if it is right, tell who runs the server."
             )
         case CCURL_PEER_NOT_TRUSTED:
             return (

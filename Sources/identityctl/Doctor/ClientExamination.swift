@@ -73,8 +73,35 @@ struct ClientExamination {
         return try await application.chosenAccount(try environment.given("account", nil))
     }
 
+    /// All accounts of the client.
+    func accounts() async throws -> [Account] { try await application().allAccounts() }
+
     private func application() throws -> PublicClientApplication {
         try session.application(try options.configuration(environment, logger: session.logger))
+    }
+
+    /// Returns a note, without its capital and its end, if the last token is still good and no other will follow. Sends nothing.
+    ///
+    /// - Throws: `.signInExpired` if the cache remembers the end of the sign-in; `UsageError`; `CancellationError`.
+    func checkRenewal(of account: Account) async throws -> String? {
+        let application = try application()
+        guard let renewal = try await application.renewal(of: account), renewal.refusedOn != nil || !renewal.isPossible
+        else {
+            return nil
+        }
+        let scopes = try TokenOptions.parse([]).scopes(environment)
+        let parameters = SilentParameters(scopes: scopes, account: account, usesCacheOnly: true)
+        let token = try await DoctorCommand.outcome { try await application.acquireTokenSilently(parameters) }
+        let refused = renewal.refusedOn.map { "the provider refused to renew it at \($0.utcText)" }
+        if case .success(let token) = token {
+            let why = refused ?? "the provider gave nothing to renew it"
+            return "the token is good until \(token.expiresOn.utcText), then a sign-in is needed: \(why)"
+        }
+        throw AuthenticationError(
+            .signInExpired,
+            renewal.refusedOn.map { "The provider ended the sign-in: it refused to renew it at \($0.utcText)." }
+                ?? "The last token of the sign-in has ended, and the provider gave nothing to renew it."
+        )
     }
 
     /// Returns a sentence on the scopes that the sign-in of `account` did not bring, without its capital and its end.
@@ -137,6 +164,14 @@ struct ProfilesExamination {
                 let account = try await client.account()
                 let end = account.refreshTokenExpiresOn.map { ", signed in until \($0.utcText) at the latest" } ?? ""
                 let found = "\(account.shortLabel)\(place)\(end)"
+                do {
+                    if let note = try await client.checkRenewal(of: account) {
+                        return (.unknown(check, "\(found); \(note): \(login)"), needsKeyring)
+                    }
+                } catch let ended as AuthenticationError where .signInExpired ~= ended.code {
+                    let advice = "\(ended.message) To sign in again, run: \(login)"
+                    return (.lack(check, found, advice, .interactionRequired), needsKeyring)
+                }
                 let missing = try await client.missingClaims(of: account, login: login)
                 return (missing.map { .unknown(check, "\(found); \($0)") } ?? .ok(check, found), needsKeyring)
             } catch AuthenticationError.interactionRequired {

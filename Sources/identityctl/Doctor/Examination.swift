@@ -3,6 +3,7 @@
 import IdentityClient
 import IdentityKeyring
 import OAuthWire
+import SystemSupport
 
 /// Decisions, without side effects, that turn the examined facts into findings.
 enum Examination {
@@ -135,7 +136,24 @@ enum Examination {
         case .success(let files):
             let mode = files.mode.map { "mode " + String($0, radix: 8) } ?? "will be made when it is needed"
             let found = "\(files.path) (\(mode))"
-            return files.problem.map { .lack(check, found, $0) } ?? .ok(check, found)
+            if let problem = files.problem ?? records(in: files.path) { return .lack(check, found, problem) }
+            return .ok(check, found)
+        }
+    }
+
+    /// Returns what keeps a record from being read: its kind, its owner or its mode.
+    private static func records(in path: String) -> AuthenticationError? {
+        do {
+            guard let root = try Descriptor.directory(path) else { return nil }
+            for group in try root.names() where try root.status(of: group)?.kind == .directory {
+                guard let directory = try SecureDirectory.open(path, group) else { continue }
+                for name in try directory.names() where name.hasSuffix(".json") {
+                    if let file = try directory.file(name) { try SecureFile.checkLock(file.status(), path: file.path) }
+                }
+            }
+            return nil
+        } catch {
+            return error as? AuthenticationError ?? AuthenticationError(.cachePermissions, "\(error)")
         }
     }
 

@@ -77,16 +77,27 @@ struct ResourceExamination {
         let advice = "Run: identityctl login --resource \(address.shellWord)"
         guard let known else { return .lack(check, "there was no sign-in", advice, .interactionRequired) }
         let options = try ProviderOptions.parse([])
-        let accounts = try await DoctorCommand.outcome {
-            try await session.application(
-                options.configuration(session.environment.above(known), logger: session.logger)
-            ).allAccounts()
-        }
+        let client = ClientExamination(
+            options: options,
+            environment: session.environment.above(known),
+            session: session
+        )
+        let accounts = try await DoctorCommand.outcome { try await client.accounts() }
         switch accounts {
         case .failure(let error): return .lack(check, "the token store cannot be read", error)
         case .success(let accounts) where accounts.isEmpty:
             return .lack(check, "there is none", advice, .interactionRequired)
-        case .success(let accounts): return .ok(check, accounts.map(\.label).joined(separator: ", "))
+        case .success(let accounts):
+            let labels = accounts.map(\.label).joined(separator: ", ")
+            var notes: [String] = []
+            for account in accounts {
+                do {
+                    if let note = try await client.checkRenewal(of: account) { notes.append(note) }
+                } catch let ended as AuthenticationError where .signInExpired ~= ended.code {
+                    return .lack(check, account.label, "\(ended.message) \(advice)", .interactionRequired)
+                }
+            }
+            return notes.isEmpty ? .ok(check, labels) : .unknown(check, ([labels] + notes).joined(separator: "; "))
         }
     }
 }

@@ -13,7 +13,8 @@ struct GitIntegration: Integration {
 
     func adding(_ subject: IntegrationSubject) async throws -> IntegrationPlan {
         let settings = try await settings()
-        let changes = try name.making() + settings.adding(subject.addresses, helper: helper).map(Change.run)
+        let commands = try settings.adding(subject.addresses, helper: helper, leadsHere: leadsHere)
+        let changes = try name.making() + commands.map(Change.run)
         let helpers = try await helpers()
         return IntegrationPlan(
             changes: changes,
@@ -32,11 +33,21 @@ struct GitIntegration: Integration {
     }
 
     func uses() async throws -> [IntegrationUse] {
-        let keys = try await settings().keys(of: nil)
+        let settings = try await settings()
+        let keys = settings.keys(of: nil)
         guard !keys.isEmpty else { return [] }
         let helpers = try await helpers()
-        return keys.map(GitSettings.address).map { IntegrationUse(label: $0, problem: helpers.problem($0)) }
+        return keys.map { key in
+            let address = GitSettings.address(of: key)
+            let stray = settings.stray(key, leadsHere: leadsHere).map { path in
+                "Git calls \(path.printable), which is not this program. Run: identityctl integrate git"
+            }
+            return IntegrationUse(label: address, problem: stray ?? helpers.problem(address))
+        }
     }
+
+    /// Whether a path in git's configuration leads to this program.
+    private func leadsHere(_ path: String) -> Bool { home.isThisProgram(path) }
 
     /// The helper's name in git's configuration. It is the link's path, except for a package's: `PATH` is short in cron and in
     /// systemd's units.
@@ -83,9 +94,9 @@ struct GitSettings: Sendable {
     /// Returns the commands that make this program the only helper for the addresses, as far as it is not.
     ///
     /// An empty value comes first: git then forgets the helpers that are set for all addresses, which would be asked before,
-    /// or would keep the token in a file.
+    /// or would keep the token in a file. A path of this program that leads there no more gives way.
     /// - Throws: `UsageError` if an address has another helper.
-    func adding(_ addresses: [ServedAddress], helper: String) throws -> [[String]] {
+    func adding(_ addresses: [ServedAddress], helper: String, leadsHere: (String) -> Bool) throws -> [[String]] {
         try addresses.flatMap { address in
             let key = Self.key(of: address)
             let helpers = self[key]
@@ -97,7 +108,11 @@ struct GitSettings: Sendable {
             }
             var commands: [[String]] = []
             if helpers.isEmpty { commands.append(Self.change + ["--add", key, ""]) }
-            if !helpers.contains(where: Self.isOwn) { commands.append(Self.change + ["--add", key, helper]) }
+            let strays = helpers.filter { Self.path(of: $0).map { !leadsHere($0) } ?? false }
+            commands += strays.filter { $0 != helper }.map { Self.change + ["--unset-all", key, Self.pattern($0)] }
+            if !helpers.contains(where: { Self.isOwn($0) && (!strays.contains($0) || $0 == helper) }) {
+                commands.append(Self.change + ["--add", key, helper])
+            }
             guard address.depth > 0 else { return commands }
             let path = Self.pathKey(of: key)
             switch self[path].last?.lowercased() {
@@ -137,6 +152,11 @@ struct GitSettings: Sendable {
         return keys.filter(wanted.contains)
     }
 
+    /// Returns the path that git calls for a key in place of this program; `nil` if it calls this program.
+    func stray(_ key: String, leadsHere: (String) -> Bool) -> String? {
+        self[key].lazy.compactMap(Self.path).first { !leadsHere($0) }
+    }
+
     /// Returns the address in a key; the word "all" for the key without one.
     static func address(of key: String) -> String {
         let address = key.dropFirst("credential.".count).dropLast(".helper".count)
@@ -145,7 +165,20 @@ struct GitSettings: Sendable {
 
     /// Whether the value is one that this program writes, now or in an earlier version.
     private static func isOwn(_ value: String) -> Bool {
-        value == helper || value.hasPrefix("/") && value.hasSuffix("/git-credential-identityctl")
+        value == helper || path(of: value) != nil
+    }
+
+    /// Returns the path in a value of ``word(_:)``; `nil` for any other value.
+    private static func path(of value: String) -> String? {
+        guard value.hasPrefix("/"), value.hasSuffix("/git-credential-identityctl") else { return nil }
+        var bytes: [UInt8] = []
+        var isEscaped = false
+        for byte in value.utf8 {
+            if byte == UInt8(ascii: "\\"), !isEscaped { isEscaped = true; continue }
+            bytes.append(byte)
+            isEscaped = false
+        }
+        return String(decoding: bytes, as: UTF8.self)
     }
 
     /// Returns a path as one word of the shell by which git starts it. It keeps its first slash, because git puts a prefix

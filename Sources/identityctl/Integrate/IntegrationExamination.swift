@@ -120,7 +120,8 @@ struct IntegrationExamination {
                 session: session
             )
             let account = try await client.account()
-            return [environment.profile?.name.text, account.shortLabel].compactMap(\.self).joined(separator: ", ")
+            let note = try await client.checkRenewal(of: account)
+            return [environment.profile?.name.text, account.shortLabel, note].compactMap(\.self).joined(separator: ", ")
         } catch is CancellationError {
             throw CancellationError()
         } catch {

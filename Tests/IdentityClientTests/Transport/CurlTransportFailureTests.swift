@@ -21,7 +21,8 @@ import Testing
 
     /// Its beginning is read in any case, for the refresh token that may stand there.
     @Test(arguments: [
-        "Transfer-Encoding: chunked\r\n\r\n3200000\r\n", "Connection: close\r\n\r\n", "Content-Length: 52428800\r\n\r\n",
+        "Transfer-Encoding: chunked\r\n\r\n3200000\r\n", "Connection: close\r\n\r\n",
+        "Content-Length: 52428800\r\n\r\n",
     ])
     func aVastAnswerIsRefusedWhileItArrives(framing: String) async throws {
         let server = try ScriptedServer { _ in

@@ -1,5 +1,7 @@
 // Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
 
+import IdentityTestSupport
+import IdentityTesting
 import OAuthWire
 import Testing
 
@@ -35,6 +37,69 @@ import Testing
         #expect(try await person.run(["profile", "remove", "work"]).status == 0)
         let unserved = try await row("git", person)
         #expect(unserved?.string("advice")?.contains("No profile serves https://git.test") == true)
+    }
+
+    /// The most frequent breakage, and the command that mends it.
+    @Test(.timeLimit(.minutes(1))) func saysThatTheProviderEndedTheSignIn() async throws {
+        let person = try await Person(serves: "https://git.test")
+        #expect(try await person.integrate("git", "--profile", "work").status == 0)
+        _ = try await person.login()
+        person.setup.provider.revokeSessions(of: .alice)
+        #expect(try await person.run(["token", "--profile", "work", "--force-refresh"]).status == 2)
+        let requests = person.setup.provider.requests.count
+        for check in ["profile work", "git"] {
+            // The token of before is still good.
+            let waiting = try await row(check, person)
+            let text = (waiting?.string("found") ?? "") + (waiting?.string("advice") ?? "")
+            #expect(text.contains("the provider refused to renew it"), "\(text)")
+            #expect(text.contains("good until"), "\(text)")
+        }
+        // Nothing was asked but the provider's configuration.
+        #expect(person.setup.provider.requests.dropFirst(requests).allSatisfy { $0.endpoint != .token })
+        _ = try await person.login()
+        for check in ["profile work", "git"] { #expect(try await row(check, person)?.string("state") == "ok") }
+    }
+
+    @Test(.timeLimit(.minutes(1))) func namesTheCommandAfterTheLastTokenEnded() async throws {
+        let person = try await Person(serves: "https://git.test")
+        #expect(try await person.integrate("git", "--profile", "work").status == 0)
+        // Each token is over after a second.
+        person.setup.provider.failAlways(.token, with: .changing("expires_in", to: "1"))
+        _ = try await person.login()
+        person.setup.provider.failAlways(.token, with: nil)
+        person.setup.provider.revokeSessions(of: .alice)
+        let isOver = try await eventually { try await person.run(["token", "--profile", "work"]).status == 2 }
+        try #require(isOver)
+        for check in ["profile work", "git"] {
+            let ended = try await row(check, person)
+            #expect(ended?.string("state") == "lack", "\(ended?.line ?? "")")
+            let advice = try #require(ended?.string("advice"))
+            #expect(advice.contains("The provider ended the sign-in"), "\(advice)")
+            #expect(advice.contains("identityctl login --profile work"), "\(advice)")
+        }
+        _ = try await person.login()
+        for check in ["profile work", "git"] { #expect(try await row(check, person)?.string("state") == "ok") }
+    }
+
+    @Test(.timeLimit(.minutes(1))) func saysThatGitCallsAProgramThatIsGone() async throws {
+        let person = try await Person(serves: "https://git.test")
+        let gone = "\(person.home)/old home/bin/git-credential-identityctl"
+        let key = "credential.https://git.test.helper"
+        _ = try await person.login()
+        #expect(try await person.integrate("git", "--profile", "work").status == 0)
+        _ = try await person.shell("git config --global --unset-all \(key)")
+        let word = GitSettings.word(gone)
+        _ = try await person.shell("git config --global --add \(key) '' && git config --global --add \(key) '\(word)'")
+        let stray = try await row("git", person)
+        #expect(stray?.string("state") == "lack", "\(stray?.line ?? "")")
+        #expect(
+            stray?.string("advice")?.contains("Git calls \(gone), which is not this program.") == true,
+            "\(stray?.line ?? "")"
+        )
+        #expect(try await person.integrate("git", "--profile", "work").status == 0)
+        #expect(try await row("git", person)?.string("state") == "ok")
+        let helpers = try await person.shell("git config --global --get-all \(key)").output
+        #expect(!helpers.contains("old home"), "\(helpers)")
     }
 
     @Test(.timeLimit(.minutes(1)), arguments: ["cargo", "uv"])

@@ -47,7 +47,9 @@ import Testing
         let address = try #require(ServedAddress("https://a.test/x"))
         let helper = "credential.https://a.test/x.helper\nidentityctl\0credential.https://a.test/x.usehttppath\n"
         func missing(_ value: String) throws -> [[String]] {
-            try GitSettings(parsing: Array("\(helper)\(value)\0".utf8)).adding([address], helper: "identityctl")
+            try GitSettings(parsing: Array("\(helper)\(value)\0".utf8)).adding([address], helper: "identityctl") { _ in
+                true
+            }
         }
         #expect(throws: UsageError.self) { try missing("false") }
         #expect(try missing("Yes").isEmpty)

@@ -130,6 +130,23 @@ import Testing
         #expect(try Shell.run("\(command) | cat").contains("token files     ok "))
     }
 
+    /// A backup that was put back by another program, for example.
+    @Test(.timeLimit(.minutes(1))) func looksAtEachRecord() async throws {
+        let setup = try ToolSetup()
+        #expect(try await setup.login().status == 0)
+        let name = try #require(try setup.cacheContents().keys.first { $0.contains("/account-") })
+        let path = setup.directory.appendingPathComponent("cache/\(name)").path
+        try FileManager.default.setAttributes([.posixPermissions: 0o644], ofItemAtPath: path)
+        let found = try await doctor(["--without-browser"], setup.variables)
+        #expect(found.integer("status") == 4, "\(found.line)")
+        #expect(row("token files", found)?.string("state") == "lack")
+        let advice = try #require(row("token files", found)?.string("advice"))
+        let command = try #require(advice.firstMatch(of: /chmod 600 \S+/))
+        _ = try Shell.run(String(command.0))
+        #expect(try await doctor(["--without-browser"], setup.variables).integer("status") == 0)
+        #expect(try await setup.run("token").status == 0)
+    }
+
     @Test(.timeLimit(.minutes(1))) func looksAtEachProfile() async throws {
         let person = try await Person()
         try await person.addProfile("other", serves: [])
