@@ -123,9 +123,10 @@ struct DatabaseParameters: Sendable {
         guard !isRead else { return found }
         // A password with a space or a quotation mark may be what libpq stumbles over.
         let isSecret = string.utf8.contains(UInt8(ascii: "@")) || string.contains("pass")
-        let parts = unsafe words.map { unsafe String(cString: $0).split(separator: "\"") } ?? []
-        let key = parts.dropFirst().first { $0.utf8.allSatisfy { (0x61...0x7a).contains($0) || $0 == 0x5f } }
-        throw DatabaseProblem.parameters(isSecret ? nil : key.map(String.init))
+        let text = unsafe words.map { unsafe Array(String(cString: $0).utf8) } ?? []
+        let parts = text.split(separator: UInt8(ascii: "\""))
+        let key = parts.dropFirst().first { $0.allSatisfy { (0x61...0x7a).contains($0) || $0 == 0x5f } }
+        throw DatabaseProblem.parameters(isSecret ? nil : key.map { String(decoding: $0, as: UTF8.self) })
     }
 
     /// Returns what a connection would have, by the string, the variables and the service file.
