@@ -42,7 +42,7 @@ public protocol BrowserLauncher: Sendable {
 /// ```
 public struct SystemBrowserLauncher: BrowserLauncher {
     /// The browser's time to request its page.
-    fileprivate static let loadingTime = Duration.seconds(300)
+    package static let loadingTime = Duration.seconds(300)
 
     /// The question that the browser asks before it goes to an address. `nil`, the default, for none.
     ///
@@ -124,13 +124,13 @@ public struct SystemBrowserLauncher: BrowserLauncher {
     /// Asks a question in the browser before the address that follows it is known.
     ///
     /// - Returns: The browser, which waits for the address.
-    /// - Throws: As ``open(_:)``; `.interactionTimedOut` without an answer in 5 min.
-    package func ask(_ question: BrowserQuestion) async throws -> AskedBrowser {
+    /// - Throws: As ``open(_:)``; `.interactionTimedOut` without an answer in `limit`.
+    package func ask(_ question: BrowserQuestion, within limit: Duration = loadingTime) async throws -> AskedBrowser {
         let target = Promise<String>()
         guard let start = try? StartAddress(leadingTo: target, asking: question) else { throw Self.noPort }
         try await launch(start.url.absoluteString)
         do {
-            try await start.agreed(within: Self.loadingTime)
+            try await start.agreed(within: limit)
         } catch is DeadlineExceeded {
             throw AuthenticationError(
                 .interactionTimedOut,

@@ -126,8 +126,8 @@ extension LoginCommand {
             in: try RuntimeDirectory.path(),
             of: ["resource", address.text],
             ClientSoftware.identityctl.group,
-            // The question has its own time.
-            parameters.timeout + .seconds(300),
+            // The question has as much time as the page that follows.
+            parameters.timeout * 2,
             session.console
         )
     }
@@ -148,7 +148,8 @@ extension LoginCommand {
         {
             console.line("The browser asks first whether to sign in at \(found.authority.url.printable).")
             do {
-                return try await launcher(environment).ask(question)
+                let limit = try signIn.parameters(token, environment).timeout
+                return try await launcher(environment).ask(question, within: limit)
             } catch let error as AuthenticationError where .browserUnavailable ~= error.code && console.isTerminal {
                 console.line(error.message.printable)
             }

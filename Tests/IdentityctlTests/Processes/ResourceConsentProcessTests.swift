@@ -82,6 +82,12 @@ struct ResourceConsentProcessTests {
         #expect(other.status == 2 && other.errors.contains("--issuer"), "\(other)")
     }
 
+    @Test func aQuestionWithoutAnAnswerEndsWithTheTimeOfTheSignIn() async throws {
+        let late = try await run(["login", "--resource", url, "--timeout", "1"], ["IDENTITYCTL_BROWSER": "/bin/true"])
+        #expect(late.status == 6 && late.errors.contains("was not answered in time"), "\(late)")
+        #expect(count(.registration) == 0)
+    }
+
     /// The token for registrations goes to the server that is named with it, and nowhere before the yes.
     @Test func theRegistrationTokenGoesToItsIssuerAlone() async throws {
         let file = setup.directory.path + "/registration-token"
