@@ -214,7 +214,7 @@ struct UserInfoAnswer: Sendable {
             if isAboutScopes { challenge.scopes.formUnion(token.scopes) }
             return context.error(
                 isAboutScopes ? .insufficientScope : .insufficientUserAuthentication,
-                "The UserInfo endpoint demands more of the sign-in. Sign in interactively with this error's challenge.",
+                "The UserInfo endpoint demands more of the sign-in. A person has to sign in anew.",
                 challenge: challenge
             )
         }
