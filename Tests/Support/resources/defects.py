@@ -96,7 +96,8 @@ def run(defects):
                 wait_for_person(home + "/person")
             codes = {REFUSED[defect] for defect in defects if defect in REFUSED}
             if "no_iss" in defects:
-                codes -= {REFUSED["drop_iss"]} if "drop_iss" in defects else set()
+                # Nothing but an iss tells who answered, and how the server spells its issuer, which ends in a slash or not.
+                codes -= {REFUSED[defect] for defect in ("drop_iss", "issuer_trailing_slash") if defect in defects}
             last = called.stderr.strip().splitlines()[-1:] or [""]
             if codes:
                 code = json.loads(last[0]).get("error", {}).get("code") if last[0].startswith("{") else None
