@@ -27,7 +27,7 @@ public struct ClientRegistration: Hashable, Sendable {
     /// The secret that the server gave; `nil` without one.
     public let clientSecret: ClientSecret?
 
-    /// When the secret ends. Then ``obtain(of:at:cache:group:transport:clock:replacing:)`` registers anew. `nil` if it does not.
+    /// When the secret ends. Then ``obtain(of:at:scopes:cache:group:transport:clock:replacing:)`` registers anew. `nil` if it does not.
     public let secretExpiresOn: Date?
 
     /// The address to which the browser returns.
