@@ -24,6 +24,7 @@ start_agent() {
 
 # connect: what a person types is ssh -R /run/user/ID/identityctl.sock:$XDG_RUNTIME_DIR/identityctl/agent.sock far
 connect() {
+    rm -f "$work/ssh/control"  # that of a connection before is there, and leads nowhere
     start_server "$work/ssh" "$work/ssh/control" ssh -F none -N -M -S "$work/ssh/control" -i "$work/ssh/key" -p "$ssh_port" \
         -o BatchMode=yes -o StrictHostKeyChecking=no -o UserKnownHostsFile="$work/ssh/known" -o ExitOnForwardFailure=yes \
         -R "/run/user/20817/identityctl.sock:$work/agent/socket" far@127.0.0.1
