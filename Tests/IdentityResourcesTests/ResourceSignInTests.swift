@@ -191,7 +191,7 @@ final class ResourceSignInTests: Sendable {
             try await client.application.acquireTokenSilently(scopes: client.scopes, account: client.account).scheme
                 == .dpop
         )
-        // Whoever asks for less takes what there is, and nobody is asked again about the same server.
+        // A program that asks for less takes what there is, and no person is asked again about the same server.
         var later = signIn(provider)
         later.interaction = .never
         later.issuer = provider.authority.url

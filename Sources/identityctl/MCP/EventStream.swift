@@ -19,7 +19,7 @@ struct EventStream: Sendable {
     private var line: [UInt8] = []
     private var data: [UInt8] = []
     private var hasData = false
-    /// Whether the event is a message. One that has another name is for somebody else: servers send `ping` and `endpoint`.
+    /// Whether the event is a message. An event of another name, such as `ping` or `endpoint`, is none.
     private var isMessage = true
     private var isSkipped = false
     private var id: String?

@@ -65,7 +65,7 @@ struct ProfileDirectory: Sendable {
         let profile = try Profile(name, path: path, parsing: bytes)
         let isPublic = try Environment([:]).above(profile).isOn("client-secret-is-public", false)
         guard profile.given("client-secret") == nil || mode & 0o077 == 0 || isPublic else {
-            // Without its reading rights, nobody but root could use a profile of the machine.
+            // Without its reading rights, only root could use a profile of the machine.
             throw UsageError(
                 isOwn(name)
                     ? "\(path.printable): others can read its client-secret. Run: chmod 600 \(path.shellWord)"

@@ -87,7 +87,7 @@ public class Widget {
     }
 
     private func focusWhenDrawn() {
-        // Kept until then: a widget that has had the focus may be known to nobody else.
+        // Kept until then: nothing else may refer to a widget that has had the focus.
         whenDrawn { [self] in
             guard let takesFocus, gtk_widget_get_mapped(widget) != 0 else { return }
             self.takesFocus = nil
