@@ -1,6 +1,6 @@
 // Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
 
-import OAuthWire
+package import OAuthWire
 import SystemSupport
 
 /// Decides whether a token response is believed, and what it says about the person.
@@ -286,5 +286,20 @@ extension GrantValidation {
         } catch {
             return error as? AuthenticationError ?? Self.keysTimedOut
         }
+    }
+}
+
+extension TokenAudience {
+    /// - Throws: `.invalidTarget` for a token that is for other addresses.
+    package static func check(_ accessToken: String, for resource: String) throws {
+        guard let others = others(in: accessToken, than: resource) else { return }
+        let listing = others.prefix(3).map { WireText.quoted($0) }.joined(separator: ", ")
+        throw AuthenticationError(
+            .invalidTarget,
+            """
+            The server issued a token for \(listing) and not for \(resource), so it is not sent there. If you know the server and \
+            the resource, name both together, as issuer and resource, and sign in again.
+            """
+        )
     }
 }

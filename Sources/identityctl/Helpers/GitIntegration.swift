@@ -108,9 +108,9 @@ struct GitSettings: Sendable {
             }
             var commands: [[String]] = []
             if helpers.isEmpty { commands.append(Self.change + ["--add", key, ""]) }
-            let strays = helpers.filter { Self.path(of: $0).map { !leadsHere($0) } ?? false }
-            commands += strays.filter { $0 != helper }.map { Self.change + ["--unset-all", key, Self.pattern($0)] }
-            if !helpers.contains(where: { Self.isOwn($0) && (!strays.contains($0) || $0 == helper) }) {
+            let strays = helpers.filter { $0 != helper && Self.path(of: $0).map { !leadsHere($0) } ?? false }
+            commands += strays.map { Self.change + ["--unset-all", key, Self.pattern($0)] }
+            if !helpers.contains(where: { Self.isOwn($0) && !strays.contains($0) }) {
                 commands.append(Self.change + ["--add", key, helper])
             }
             guard address.depth > 0 else { return commands }
