@@ -33,10 +33,13 @@ struct SleepTests {
     private static let cases = Store.chosen.flatMap { store in Sleep.allCases.map { (store, $0) } }
 
     /// Processes that stand still, and clocks that go on.
-    private func sleep(_ sleep: Sleep, _ workers: [WorkerProcess], _ setup: SharedCacheSetup, _ clock: SteppedClock)
-        throws
-    {
-        for worker in workers { kill(worker.process, SIGSTOP) }
+    private func sleep(
+        _ sleep: Sleep,
+        _ workers: [WorkerProcess],
+        _ setup: SharedCacheSetup,
+        _ clock: SteppedClock
+    ) async throws {
+        for worker in workers { try await StandStill.stop(worker.process) }
         try clock.step(real: sleep.time, monotonic: sleep == .suspended ? .zero : sleep.time, boot: sleep.time)
         setup.clock.advance(by: sleep.time)
         for worker in workers { kill(worker.process, SIGCONT) }
@@ -75,7 +78,7 @@ struct SleepTests {
         for worker in workers { worker.go() }
         #expect(try await tokens(workers).count == 1)
         setup.provider.forgetRequests()
-        try self.sleep(sleep, workers, setup, clock)
+        try await self.sleep(sleep, workers, setup, clock)
         for worker in workers { worker.go() }
         #expect(try await tokens(workers, round: 1).count == 1)
         try await expectOneSignIn(setup, refreshes: 1...1, "\(store) \(sleep), idle")
@@ -96,7 +99,7 @@ struct SleepTests {
             if point != "before-release" && point != "after-write" {
                 for waiter in workers.dropFirst() { try await waiter.waiting() }
             }
-            try self.sleep(sleep, workers, setup, clock)
+            try await self.sleep(sleep, workers, setup, clock)
             holder.goOn()
             // A database has 5 s for each call of a waiter.
             let isOver = sleep == .stopped || sleep == .briefly && store == .postgresql

@@ -18,7 +18,7 @@ struct StoppedHolderTests {
         let waiter = try await setup.worker { $0.tellsThatItWaits = true }
         holder.go()
         try await setup.provider.waitForRequest(.token)
-        kill(holder.process, SIGSTOP)
+        try await StandStill.stop(holder.process)
         waiter.go()
         try await waiter.waiting()
         #expect(setup.sentRefreshTokens.count == 1)

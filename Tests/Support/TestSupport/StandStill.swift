@@ -21,12 +21,20 @@ package enum StandStill: String, CaseIterable, Sendable {
         return allCases
     }()
 
+    /// Stops a process by SIGSTOP, and waits until it stands still.
+    ///
+    /// The kernel lets one thread take the signal. Until it gets its turn, which is late on a busy machine, the others go on.
+    package static func stop(_ process: pid_t) async throws {
+        kill(process, SIGSTOP)
+        try await wait { try threads(of: process).allSatisfy { $0 == "T" || $0 == "t" } }
+    }
+
     /// Lets a process stand still while `body` runs.
     package func hold(_ process: pid_t, while body: () async throws -> Void) async throws {
         switch self {
         case .stopped:
-            kill(process, SIGSTOP)
             defer { kill(process, SIGCONT) }
+            try await Self.stop(process)
             try await body()
         case .frozen:
             let group = try FreezableGroup(of: process)
@@ -34,6 +42,15 @@ package enum StandStill: String, CaseIterable, Sendable {
             defer { group.thaw() }
             try await body()
         }
+    }
+}
+
+/// The states of a process's threads. See proc(5).
+private func threads(of process: pid_t) throws -> [Character?] {
+    try FileManager.default.contentsOfDirectory(atPath: "/proc/\(process)/task").map { thread in
+        // A thread that has ended meanwhile has no state.
+        let line = try? String(contentsOfFile: "/proc/\(process)/task/\(thread)/stat", encoding: .utf8)
+        return line?.split(separator: ")").last?.first { $0 != " " }
     }
 }
 
