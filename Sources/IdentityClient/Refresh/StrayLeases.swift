@@ -13,7 +13,9 @@ final class StrayLeases: Sendable {
     private let known = Mutex<[CacheKey: [String: Task<Void, Never>?]]>([:])
 
     deinit {
-        for task in known.withLock({ $0 }).values.flatMap(\.values) { task?.cancel() }
+        for tasks in known.withLock({ $0 }).values {
+            for task in tasks.values { task?.cancel() }
+        }
     }
 
     func contains(_ lease: RefreshLease, under key: CacheKey) -> Bool {
