@@ -31,13 +31,10 @@ public final class SharedMSALCache: TokenCache {
     private final class Memory: Sendable {
         let content: MSALFile.Content
         let reading: MSALReading
-        /// The file, if it is kept open.
-        let held: HeldFile?
 
-        init(_ content: MSALFile.Content, _ reading: MSALReading, holding held: HeldFile? = nil) {
+        init(_ content: MSALFile.Content, _ reading: MSALReading) {
             self.content = content
             self.reading = reading
-            self.held = held
         }
     }
 
@@ -183,22 +180,8 @@ extension SharedMSALCache: LeaseLocking {
 extension SharedMSALCache {
     private func unchanged() -> Memory? {
         guard let known = memory.withLock({ $0 }), known.content.isSettled else { return nil }
-        let now = SystemCall.coarseTime
-        if let held = known.held, held.isSure(at: now) { return held.isUnchanged ? known : nil }
-        return lookedUp(known, at: now)
-    }
-
-    /// Asks the path whether its file is unchanged, and keeps the file open from then on.
-    @inline(never)
-    private func lookedUp(_ known: Memory, at now: CoarseTime) -> Memory? {
-        let path = store.file.path
         guard let fingerprint = known.content.fingerprint else { return isAbsent ? known : nil }
-        guard SystemCall.fingerprint(of: path) == fingerprint else { return nil }
-        known.held?.wasFound(at: now)
-        guard known.held == nil, let held = HeldFile(path, fingerprint, foundAt: now) else { return known }
-        let holding = Memory(known.content, known.reading, holding: held)
-        memory.withLock { if $0 === known { $0 = holding } }
-        return holding
+        return SystemCall.fingerprint(of: store.file.path) == fingerprint ? known : nil
     }
 
     private var isAbsent: Bool {

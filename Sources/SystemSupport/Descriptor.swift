@@ -106,14 +106,6 @@ extension Descriptor {
         return FileStatus(status)
     }
 
-    /// Whether this file looks unchanged, and still has its only name.
-    ///
-    /// If the file was removed by another computer, its status is unknown: the result is `false`.
-    package func isUnchanged(since fingerprint: FileFingerprint) -> Bool {
-        var status = stat()
-        return unsafe fstat(number, &status) == 0 && status.st_nlink == 1 && fingerprint.matches(status)
-    }
-
     /// The status of `name` in this directory, or `nil` if it does not exist.
     package func status(of name: String) throws(SystemCallError) -> FileStatus? {
         var status = stat()

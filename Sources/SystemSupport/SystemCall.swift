@@ -47,13 +47,6 @@ package enum SystemCall {
         return FileTime(now)
     }
 
-    /// The monotonic clock at its last tick, some milliseconds ago; reading it needs no system call.
-    package static var coarseTime: CoarseTime {
-        var now = timespec()
-        unsafe clock_gettime(CLOCK_MONOTONIC_COARSE, &now)
-        return CoarseTime(nanoseconds: Int64(now.tv_sec) * 1_000_000_000 + Int64(now.tv_nsec))
-    }
-
     /// Whether `path` exists and is visible to this process.
     package static func exists(_ path: String) -> Bool {
         (try? status(of: path, followingLinks: true)) != nil  // unreadable: of no use
@@ -181,15 +174,6 @@ package struct FileTime: Hashable, Sendable, Comparable {
     }
 }
 
-/// An instant of the monotonic clock, precise to hundredths of a second.
-package struct CoarseTime: Sendable {
-    package let nanoseconds: Int64
-
-    package init(nanoseconds: Int64) {
-        self.nanoseconds = nanoseconds
-    }
-}
-
 /// Values that distinguish a file's contents without reading them.
 package struct FileFingerprint: Hashable, Sendable {
     package let device: UInt64
@@ -204,13 +188,6 @@ package struct FileFingerprint: Hashable, Sendable {
         size = Int64(status.st_size)
         modified = FileTime(status.st_mtim)
         changed = FileTime(status.st_ctim)
-    }
-
-    /// Whether `status` has this fingerprint. It compares in place, because copying a `stat` is expensive.
-    @inline(__always)
-    package func matches(_ status: stat) -> Bool {
-        changed == FileTime(status.st_ctim) && inode == UInt64(status.st_ino) && device == UInt64(status.st_dev)
-            && size == Int64(status.st_size) && modified == FileTime(status.st_mtim)
     }
 
     /// Whether a later change certainly gives another fingerprint, if this one was taken at `now`.

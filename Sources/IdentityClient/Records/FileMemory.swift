@@ -3,7 +3,7 @@
 import Synchronization
 import SystemSupport
 
-/// The recently read records and the fingerprints that prove their files unchanged. Bounded in bytes and in open files.
+/// The recently read records and the fingerprints that prove their files unchanged. Bounded in bytes.
 struct FileMemory {
     /// A record as it was read. It never changes, so a hit copies one reference.
     final class Entry: Sendable {
@@ -12,25 +12,12 @@ struct FileMemory {
         let fingerprint: FileFingerprint
         /// Whether an equal fingerprint proves that the content is still the same.
         let isSettled: Bool
-        /// The file, if it is kept open.
-        let held: HeldFile?
 
-        init(
-            path: String,
-            record: CacheRecord,
-            fingerprint: FileFingerprint,
-            isSettled: Bool,
-            held: HeldFile? = nil
-        ) {
+        init(path: String, record: CacheRecord, fingerprint: FileFingerprint, isSettled: Bool) {
             self.path = path
             self.record = record
             self.fingerprint = fingerprint
             self.isSettled = isSettled
-            self.held = held
-        }
-
-        fileprivate func holding(_ file: HeldFile?) -> Entry {
-            Entry(path: path, record: record, fingerprint: fingerprint, isSettled: isSettled, held: file)
         }
 
         fileprivate var cost: Int { record.bytes.count + path.utf8.count + 256 }
@@ -39,7 +26,7 @@ struct FileMemory {
     /// An entry's place. The lock that guards the memory guards it too.
     private final class Slot {
         let key: CacheKey
-        var entry: Entry
+        let entry: Entry
         var lastUse: UInt64
 
         init(_ entry: Entry, for key: CacheKey, lastUse: UInt64) {
@@ -49,10 +36,6 @@ struct FileMemory {
         }
     }
 
-    /// The most files that are kept open: a program works with few accounts at a time, and it needs its descriptors
-    /// itself.
-    static let heldLimit = 16
-
     /// The bytes that entries may take.
     let limit: Int
     private(set) var cost = 0
@@ -60,15 +43,11 @@ struct FileMemory {
     /// The last requested record: most programs request the same record again and again, and comparing is faster than
     /// hashing.
     private var latest: Slot?
-    private var held: [(slot: Slot, file: HeldFile)] = []
     private var uses: UInt64 = 0
 
     init(limit: Int) {
         self.limit = limit
     }
-
-    /// The number of files that are open now.
-    var heldCount: Int { held.count }
 
     /// - Parameter counts: Whether this is a use. A sweep of all records does not count as a use of any record.
     mutating func entry(for key: CacheKey, counts: Bool = true) -> Entry? {
@@ -106,7 +85,6 @@ struct FileMemory {
     mutating func forget(_ key: CacheKey) -> Entry? {
         guard let slot = slots.removeValue(forKey: key) else { return nil }
         if latest === slot { latest = nil }
-        if slot.entry.held != nil { held.removeAll { $0.slot === slot } }
         cost -= slot.entry.cost
         return slot.entry
     }
@@ -117,25 +95,5 @@ struct FileMemory {
             if cost <= limit / 4 * 3 { return }
             forget(slot.key)
         }
-    }
-}
-
-// Open files.
-extension FileMemory {
-    /// Returns whether another file may be kept open: there is room, or an open file is idle.
-    func mayHold(at now: CoarseTime) -> Bool {
-        held.count < Self.heldLimit || held.contains { $0.file.isIdle(at: now) }
-    }
-
-    /// Keeps `file` open with `entry`, if `entry` is still the remembered record.
-    mutating func hold(_ file: HeldFile, with entry: Entry, for key: CacheKey, at now: CoarseTime) {
-        guard let slot = slots[key], slot.entry === entry else { return }
-        if held.count >= Self.heldLimit {
-            guard let idle = held.firstIndex(where: { $0.file.isIdle(at: now) }) else { return }
-            let other = held.remove(at: idle).slot
-            other.entry = other.entry.holding(nil)
-        }
-        slot.entry = entry.holding(file)
-        held.append((slot, file))
     }
 }

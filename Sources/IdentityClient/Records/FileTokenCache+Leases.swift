@@ -51,8 +51,8 @@ extension FileWrite {
         // Its holder may have died before the names of its records were on the disk, and this process spends what it reads there.
         if expected != nil { try directory.synchronize() }
         cache.forget(key)
-        // After taking a lease, the caller reads the credential. On NFS an open file, and so its `fstat`, may be up to a
-        // minute out of date: open it anew.
+        // After taking a lease, the caller reads the credential. On NFS what `lstat` says may be up to a minute out of date:
+        // open the file anew.
         cache.forget(key.credential)
         return StoredLease(record, lock: isLocked ? LeaseLock(file) : nil)
     }

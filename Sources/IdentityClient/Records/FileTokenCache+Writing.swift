@@ -167,8 +167,8 @@ struct FileWrite: ~Copyable {
         guard try cache.readRecord(for: key, named: name, in: directory) == expected else { return false }
         if let new {
             try put(new)
-            // After taking a lease, the caller reads the credential. On NFS an open file, and so its `fstat`, may be up
-            // to a minute out of date: open it anew.
+            // After taking a lease, the caller reads the credential. On NFS what `lstat` says may be up to a minute out of
+            // date: open the file anew.
             if key.kind == .lease { cache.forget(key.credential) }
         } else if expected != nil {
             try directory.remove(name)

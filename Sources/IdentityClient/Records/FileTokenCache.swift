@@ -9,11 +9,10 @@ import SystemSupport
 /// file open to others is refused with `.cachePermissions`, which names the file and the remedy. Tokens are not
 /// encrypted: every program or backup that may read the user's files may read them.
 ///
-/// A lookup of an unchanged file costs one `fstat` or `lstat` on the caller's thread and nothing else. A lookup of a
+/// A lookup of an unchanged file costs one `lstat` on the caller's thread and nothing else. A lookup of a
 /// missing file costs at most four calls, so the directory belongs on a local disk. All other file system calls run on
 /// queues of this object, never on the cooperative pool; a cancelled task does not wait for a read that hangs. The
-/// files of up to sixteen records that are looked up repeatedly stay open. The next lookup sees every change to a file.
-/// If the directory is moved away or mounted over, lookups notice it within a second.
+/// next lookup sees every change to a file, and to the directories above it.
 ///
 /// A write is complete or has no effect, and is on the disk when `replace` returns. A reader takes no lock. A writer
 /// waits up to five seconds for another process, then throws `.cacheBusy`; a cancelled task stops waiting.
@@ -30,7 +29,6 @@ public final class FileTokenCache: TokenCache, CorruptRecordKeeping {
     private let root: Mutex<String?>
     let lockTimeout: Duration
     let memory: Mutex<FileMemory>
-    let now: @Sendable () -> CoarseTime
     let hints = FileHints()
     /// The files of the next writes.
     let reservedFiles = ReservedFiles<CacheKey>()
@@ -51,19 +49,13 @@ public final class FileTokenCache: TokenCache, CorruptRecordKeeping {
     }
 
     /// Creates a cache with custom limits, for tests.
-    init(
-        directory: String?,
-        lockTimeout: Duration,
-        memoryLimit: Int = 8 << 20,
-        now: @escaping @Sendable () -> CoarseTime = { SystemCall.coarseTime }
-    ) {
+    init(directory: String?, lockTimeout: Duration, memoryLimit: Int = 8 << 20) {
         root = Mutex(
             directory.map {
                 FilePath.isForShell($0) ? $0 : FilePath.absolute($0, in: SystemCall.workingDirectory ?? "/")
             }
         )
         self.lockTimeout = lockTimeout
-        self.now = now
         memory = Mutex(FileMemory(limit: memoryLimit))
     }
 
@@ -83,7 +75,7 @@ public final class FileTokenCache: TokenCache, CorruptRecordKeeping {
     /// - Throws: `.cachePermissions` when the owner, mode or kind of a file or directory is wrong, `.cache` when the
     ///   record cannot be read.
     public func record(for key: CacheKey) async throws -> CacheRecord? {
-        if let record = unchangedRecordToHold(for: key) { return record }
+        if let record = unchangedRecord(for: key) { return record }
         return try await lookedUpRecord(for: key)
     }
 
@@ -194,34 +186,14 @@ extension QueueExecutor {
 }
 
 extension FileTokenCache {
-    /// Returns the record as it was last read, if its file is still the same. The only system call is `fstat` of the
-    /// open file, or `lstat` of its path. It does not count as a use of the record.
-    func unchangedRecord(for key: CacheKey) -> CacheRecord? {
-        unchangedEntry(for: key, at: now(), counts: false)?.record
-    }
-
-    /// Returns the same as ``unchangedRecord(for:)`` and keeps the file open for the next call.
-    func unchangedRecordToHold(for key: CacheKey) -> CacheRecord? {
-        let now = now()
-        guard let entry = unchangedEntry(for: key, at: now) else { return nil }
-        if entry.held == nil { hold(entry, for: key, at: now) }
+    /// Returns the record as it was last read, if its file is still the same. The only system call is `lstat` of its path.
+    ///
+    /// - Parameter counts: Whether this is a use of the record.
+    func unchangedRecord(for key: CacheKey, counts: Bool = true) -> CacheRecord? {
+        guard let entry = memory.withLock({ $0.entry(for: key, counts: counts) }), entry.isSettled,
+            SystemCall.fingerprint(of: entry.path) == entry.fingerprint
+        else { return nil }
         return entry.record
-    }
-
-    private func unchangedEntry(for key: CacheKey, at now: CoarseTime, counts: Bool = true) -> FileMemory.Entry? {
-        guard let entry = memory.withLock({ $0.entry(for: key, counts: counts) }), entry.isSettled else { return nil }
-        if let held = entry.held, held.isSure(at: now) { return held.isUnchanged ? entry : nil }
-        guard SystemCall.fingerprint(of: entry.path) == entry.fingerprint else { return nil }
-        entry.held?.wasFound(at: now)
-        return entry
-    }
-
-    private func hold(_ entry: FileMemory.Entry, for key: CacheKey, at now: CoarseTime) {
-        // Within the clock tick in which it was written, a file could change once more and look the same.
-        guard memory.withLock({ $0.mayHold(at: now) }), entry.fingerprint.isSettled(at: SystemCall.now),
-            let file = HeldFile(entry.path, entry.fingerprint, foundAt: now)
-        else { return }
-        memory.withLock { $0.hold(file, with: entry, for: key, at: now) }
     }
 
     /// Returns whether there is certainly no record: its file does not exist, and owner, mode and kind of the
@@ -286,7 +258,7 @@ extension FileTokenCache {
         var records: [CacheKey: CacheRecord] = [:]
         for name in try directory.names() {
             guard let key = FileCacheName.key(name, group: group), key.kind == kind else { continue }
-            if let record = try unchangedRecord(for: key)
+            if let record = try unchangedRecord(for: key, counts: false)
                 ?? readRecord(for: key, named: name, in: directory, isSweep: true)
             {
                 records[key] = record
@@ -304,7 +276,6 @@ extension FileTokenCache {
         isSweep: Bool = false
     ) {
         let entry = FileMemory.Entry(path: path, record: record, fingerprint: fingerprint, isSettled: isSettled)
-        // The old entry is released after the lock: closing a removed file may take as long as removing it.
         _ = memory.withLock { $0.remember(entry, for: key, makesRoom: !isSweep) }
     }
 

@@ -14,7 +14,7 @@ struct RemoteDiskTests {
     let disk: RemoteDisk
     let key: CacheKey
     let one = CacheRecord(bytes: Array("one".utf8))
-    let two = CacheRecord(bytes: Array("two, longer".utf8))
+    let two = CacheRecord(bytes: Array("two".utf8))
 
     init() async throws {
         disk = try await RemoteDisk()
@@ -23,17 +23,30 @@ struct RemoteDiskTests {
 
     /// If the credential read under the lease is older than the lease, a spent refresh token is sent again.
     @Test func readsWhatIsStoredOnceItHasTheLease() async throws {
-        let (here, there) = (FileTokenCache(directory: disk.here), FileTokenCache(directory: disk.there))
+        let disk = try await RemoteDisk(keepingNamesFor: 60)
+        let here = FileTokenCache(directory: disk.here)
         #expect(try await here.replace(nil, with: one, for: key))
         try #require(
             try await eventually { () async throws -> Bool in
                 #expect(try await here.record(for: key) == one)
-                return here.memory.withLock { $0.heldCount } == 1
+                return here.unchangedRecord(for: key) == one
             }
         )
-        #expect(try await there.replace(one, with: two, for: key))
+        // On NFS a replaced file may look unchanged for up to a minute; here one that was written to does.
+        let path = try "\(disk.directory)/suite/\(FileCacheName.record(key))"
+        let file = unsafe open(path, O_WRONLY | O_CLOEXEC)
+        defer { close(file) }
+        try #require(unsafe write(file, "two", 3) == 3)
         try #require(try await here.record(for: key) == one, "The kernel's answers are not old: this proves nothing.")
         #expect(try await here.replace(nil, with: CacheRecord(bytes: [1]), for: key.lease))
+        #expect(try await here.record(for: key) == two)
+    }
+
+    @Test func seesAtOnceThatAnotherMountReplacedTheFile() async throws {
+        let (here, there) = (FileTokenCache(directory: disk.here), FileTokenCache(directory: disk.there))
+        #expect(try await here.replace(nil, with: one, for: key))
+        #expect(try await eventually { here.unchangedRecord(for: key) == one })
+        #expect(try await there.replace(one, with: two, for: key))
         #expect(try await here.record(for: key) == two)
     }
 
