@@ -92,4 +92,5 @@ def main():
     print(drawing, end="")
 
 
-main()
+if __name__ == "__main__":
+    main()

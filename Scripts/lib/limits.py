@@ -9,6 +9,7 @@ SOURCES = pathlib.Path("Sources")
 CORE = SOURCES / "IdentityClient"
 TOOL = SOURCES / "identityctl"
 TABLE = TOOL / "Options/Setting.swift"
+VALUES = TOOL / "Options/OptionGroups.swift"
 # The choice for the first page of help is another one for each command.
 FIRST_PAGE = TOOL / "Output/ShortHelp.swift"
 
@@ -32,13 +33,13 @@ def core(measure):
 
 def option_lists():
     """The most of the table's options that another file names without asking for their values, and the file."""
-    names = set(re.findall(r'\.(?:text|list|flag)\(\s*"([a-z-]+)"', texts[TABLE]))
+    names = set(re.findall(r'^ *"([a-z-]+)": \.', texts[VALUES], re.M))
     if len(names) < 30:
-        sys.exit(f"ERROR: {TABLE} is not read rightly")
+        sys.exit(f"ERROR: {VALUES} is not read rightly")
     counts = {
         path: len(names & set(re.findall(r'(?<!given\()(?<!words\()(?<!isOn\()(?<!each\()"([a-z-]+)"', text)))
         for path, text in texts.items()
-        if path.is_relative_to(TOOL) and path not in (TABLE, FIRST_PAGE)
+        if path.is_relative_to(TOOL) and path not in (TABLE, VALUES, FIRST_PAGE)
     }
     return max(counts.values()), max(counts, key=counts.get)
 

@@ -153,7 +153,7 @@ extension ProviderOptions {
     /// The first option of the command line that the agent's profile decides, by its name without dashes; `nil` if there is
     /// none.
     fileprivate var keptFromAgents: String? {
-        Setting.ofProvider.first { $0.traits.contains(.isTheAgents) && $0.isGiven(in: OptionGroups(provider: self)) }?
+        Setting.ofProvider.first { $0.traits.contains(.isTheAgents) && OptionGroups(provider: self).isGiven($0) }?
             .name
     }
 }

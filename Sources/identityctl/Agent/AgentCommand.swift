@@ -137,7 +137,7 @@ struct AgentRunCommand: ToolCommand {
     private func profiles(_ session: Session) throws -> AgentProfiles {
         let variables = session.environment
         guard try provider.namesOne(variables) || variables.given("profile", provider.profile) != nil else {
-            let given = Setting.ofProvider.first { $0.isGiven(in: OptionGroups(provider: provider)) }?.option
+            let given = Setting.ofProvider.first { OptionGroups(provider: provider).isGiven($0) }?.option
             if let option = given ?? (token.scopes.isEmpty ? nil : "--scope") ?? token.claims.map({ _ in "--claims" }) {
                 throw UsageError("\(option): the agent serves all profiles, which say this. Name one with --profile.")
             }

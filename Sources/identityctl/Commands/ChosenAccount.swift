@@ -59,15 +59,6 @@ extension PublicClientApplication {
     }
 }
 
-/// An error for several signed-in accounts of which neither the command line nor an earlier choice names one.
-struct AccountNotChosen: Error, CustomStringConvertible {
-    let description: String
-
-    init(_ description: String) {
-        self.description = description
-    }
-}
-
 extension Account {
     /// The account's name in a sentence, for a person. Harmless to a terminal.
     var shortLabel: String {

@@ -160,11 +160,6 @@ struct DoctorCommand: ToolCommand {
     }
 }
 
-/// The end of a command that has written everything and has only its exit status left to return.
-struct Ended: Error {
-    let status: ExitStatus
-}
-
 /// The provider's time.
 enum ProviderClock {
     /// Fetches the provider's configuration and returns the answer's `Date` in seconds since 1970, or `nil` if there is

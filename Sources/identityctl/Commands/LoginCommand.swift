@@ -375,7 +375,7 @@ extension LoginCommand {
     /// The given options of the sign-in page and of the browser's return.
     private var optionsOfPage: [String] {
         let groups = OptionGroups(signIn: signIn, browser: browser)
-        return Setting.ofPage.filter { $0.isGiven(in: groups) }.map(\.option)
+        return Setting.ofPage.filter(groups.isGiven).map(\.option)
             + (privateWindow ? ["--private-window"] : [])
     }
 

@@ -16,7 +16,7 @@ extension TokenCommand {
             silent: SilentOptions(),
             output: OutputOptions()
         )
-        for setting in Setting.ofToken { setting.clear(in: &groups) }
+        for setting in Setting.ofToken { groups.clear(setting) }
         var rest = arguments.dropFirst()
         while let argument = rest.popFirst() {
             guard argument.hasPrefix("--") else { return nil }
@@ -24,13 +24,13 @@ extension TokenCommand {
             guard let setting = Self.settings[String(argument[..<(end ?? argument.endIndex)])] else { return nil }
             if setting.kind == .switch {
                 guard end == nil else { return nil }
-                setting.add("", to: &groups)
+                groups.add("", to: setting)
                 continue
             }
             guard let value = end.map({ String(argument[argument.index(after: $0)...]) }) ?? rest.popFirst(),
                 !value.isEmpty, end != nil || !value.hasPrefix("-")
             else { return nil }
-            setting.add(value, to: &groups)
+            groups.add(value, to: setting)
         }
         var signedRequest = SignedRequestOptions()
         signedRequest.request = nil

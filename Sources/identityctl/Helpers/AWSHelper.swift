@@ -9,7 +9,7 @@ import SystemSupport
 extension Helper {
     static let aws = Helper(
         name: "aws",
-        options: Set(AWSRole.names.map { "--\($0)" }),
+        options: Set(Setting.awsNames.map { "--\($0)" }),
         help: "'helper aws --role-arn ARN' is AWS's credential_process: it takes the role with the ID token.",
         answer: .call(AWSRole.answer)
     )
@@ -19,9 +19,6 @@ extension Helper {
 ///
 /// - SeeAlso: [AssumeRoleWithWebIdentity](https://docs.aws.amazon.com/STS/latest/APIReference/API_AssumeRoleWithWebIdentity.html)
 struct AWSRole: Hashable, Sendable {
-    /// The names of the options, without dashes. A profile and a variable have them with `aws-` before.
-    static let names = ["role-arn", "role-session-name", "duration", "sts-endpoint", "region"]
-
     /// The largest answer in bytes. A real one has about 2,000.
     private static let maximumBytes = 64 << 10
 

@@ -27,7 +27,7 @@ struct IntegrateCommand: ToolCommand {
 
     @Option(
         help: ArgumentHelp("The profile whose addresses get tokens; the default one unless given.", valueName: "name"),
-        completion: ProfileCommand.completion
+        completion: ProfileArgument.completion
     )
     var profile: String?
 

@@ -20,7 +20,7 @@ extension ProviderOptions {
 
     /// The options that name a provider, with their values on the command line.
     private var names: [(name: String, value: String?)] {
-        Setting.namingProvider.map { ($0.name, $0.value(in: OptionGroups(provider: self))) }
+        Setting.namingProvider.map { ($0.name, OptionGroups(provider: self).values(of: $0).first) }
     }
 
     var isOnCommandLine: Bool { names.contains { $0.value != nil } }

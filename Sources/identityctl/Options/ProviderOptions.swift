@@ -210,7 +210,7 @@ struct ProviderOptions: ParsableArguments {
             "Take the options from this profile ('identityctl profile list'); none for no profile.",
             valueName: "name"
         ),
-        completion: ProfileCommand.completion
+        completion: ProfileArgument.completion
     )
     var profile: String?
 }

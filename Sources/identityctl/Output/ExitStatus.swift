@@ -68,3 +68,17 @@ extension ExitStatus {
             }
     }
 }
+
+/// The end of a command that has written everything and has only its exit status left to return.
+struct Ended: Error {
+    let status: ExitStatus
+}
+
+/// An error for several signed-in accounts of which neither the command line nor an earlier choice names one.
+struct AccountNotChosen: Error, CustomStringConvertible {
+    let description: String
+
+    init(_ description: String) {
+        self.description = description
+    }
+}

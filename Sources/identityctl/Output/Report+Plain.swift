@@ -119,3 +119,9 @@ enum PlainReport {
         return "To sign in, run\(place): \(login.command("login"))"
     }
 }
+
+/// A question that no person could be asked.
+struct UnansweredQuestion: Error {
+    /// The command that answers it.
+    let command: String
+}

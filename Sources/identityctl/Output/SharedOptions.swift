@@ -24,7 +24,7 @@ struct SharedOptions: Hashable, Sendable {
     ) {
         let groups = OptionGroups(provider: provider, token: token, account: account, scheme: scheme)
         for setting in Setting.ofProvider + Setting.ofRequest {
-            for value in setting.values(in: groups) {
+            for value in groups.values(of: setting) {
                 let value = setting.name == "claims" ? Self.oneLine(value) : value
                 items.append(Item(name: setting.option, value: setting.kind == .switch ? nil : value))
             }

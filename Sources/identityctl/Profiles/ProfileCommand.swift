@@ -21,16 +21,6 @@ struct ProfileCommand: AsyncParsableCommand {
             ProfilePresetsCommand.self,
         ]
     )
-
-    static let completion = CompletionKind.shellCommand("identityctl profile list 2>/dev/null </dev/null | cut -f1")
-}
-
-/// The name of the profile that a command is about.
-struct ProfileArgument: ParsableArguments {
-    @Argument(help: ArgumentHelp("The profile's name.", valueName: "name"), completion: ProfileCommand.completion)
-    var name: String
-
-    func profile() throws -> ProfileName { try ProfileName(Given(text: name, origin: "NAME")) }
 }
 
 /// The command that makes a profile.
@@ -91,7 +81,7 @@ struct ProfileAddCommand: ToolCommand {
         }
         let groups = OptionGroups(provider: provider, token: token, account: account)
         var own = (Setting.ofProvider + Setting.ofRequest).filter(\.isLine).flatMap { setting in
-            setting.values(in: groups).map { (name: setting.name, value: setting.kind == .switch ? "on" : $0) }
+            groups.values(of: setting).map { (name: setting.name, value: setting.kind == .switch ? "on" : $0) }
         }
         own += serves.map { ("serves", $0) }
         for setting in settings {
@@ -213,7 +203,7 @@ struct ProfileDefaultCommand: ToolCommand {
         discussion: "The default profile counts if no option and no variable names a client or a provider."
     )
 
-    @Argument(help: ArgumentHelp("The new default profile.", valueName: "name"), completion: ProfileCommand.completion)
+    @Argument(help: ArgumentHelp("The new default profile.", valueName: "name"), completion: ProfileArgument.completion)
     var name: String?
 
     @Flag(help: "Have no default profile.")

@@ -107,12 +107,6 @@ extension FoundResource {
     }
 }
 
-/// A question that no person could be asked.
-struct UnansweredQuestion: Error {
-    /// The command that answers it.
-    let command: String
-}
-
 extension ProviderOptions {
     /// Returns the store of what this tool registered at servers.
     func cacheOfRegistrations(_ session: Session) throws -> any TokenCache {

@@ -23,7 +23,7 @@ final class Signals {
         onWatching: @escaping @Sendable () -> Void,
         onFirst: @escaping @Sendable () -> Void,
         isWriting: @escaping @Sendable () -> Bool,
-        atEnd: @escaping @Sendable () -> ExitStatus
+        atEnd: @escaping @Sendable () -> Int32
     ) {
         let queue = DispatchQueue(label: "identityctl.signals")
         let arrivals = Mutex(SignalArrivals())
@@ -31,9 +31,9 @@ final class Signals {
             switch arrivals.withLock({ $0.meaning(of: number, at: .now) }) {
             case .first:
                 onFirst()
-                queue.asyncAfter(deadline: .now() + .seconds(grace)) { if !isWriting() { _exit(atEnd().rawValue) } }
-                queue.asyncAfter(deadline: .now() + .seconds(grace + 10)) { _exit(atEnd().rawValue) }
-            case .again: _exit(atEnd().rawValue)
+                queue.asyncAfter(deadline: .now() + .seconds(grace)) { if !isWriting() { _exit(atEnd()) } }
+                queue.asyncAfter(deadline: .now() + .seconds(grace + 10)) { _exit(atEnd()) }
+            case .again: _exit(atEnd())
             case .nothing: break
             }
         }

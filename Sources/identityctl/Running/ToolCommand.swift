@@ -120,7 +120,7 @@ extension ToolCommand {
         } isWriting: {
             session.loss != nil
         } atEnd: {
-            reportingLoss(in: session, else: .cancelled)
+            reportingLoss(in: session, else: .cancelled).rawValue
         }
         let outcome = await work.result
         await session.passPhrases.end()

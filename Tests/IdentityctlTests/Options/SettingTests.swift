@@ -32,13 +32,20 @@ import Testing
     @Test(arguments: names) func readsAndSetsItsOption(name: String) throws {
         let setting = try setting(name)
         let given = groups(try TokenCommand.parse(words(setting)))
-        #expect(Setting.ofToken.filter { $0.isGiven(in: given) }.map(\.name) == [name])
-        #expect(setting.kind == .switch || setting.values(in: given) == ["value"])
+        #expect(Setting.ofToken.filter(given.isGiven).map(\.name) == [name])
+        #expect(setting.kind == .switch || given.values(of: setting) == ["value"])
         var made = groups(try TokenCommand.parse([]))
-        setting.add("value", to: &made)
-        #expect(Setting.ofToken.filter { $0.isGiven(in: made) }.map(\.name) == [name])
-        setting.clear(in: &made)
-        #expect(!setting.isGiven(in: made))
+        made.add("value", to: setting)
+        #expect(Setting.ofToken.filter(made.isGiven).map(\.name) == [name])
+        made.clear(setting)
+        #expect(!made.isGiven(setting))
+    }
+
+    @Test(arguments: Setting.ofPage.map(\.name)) func readsTheOptionsOfThePage(name: String) throws {
+        let setting = try #require(Setting.ofPage.first { $0.name == name })
+        let command = try LoginCommand.parse(words(setting))
+        let given = OptionGroups(signIn: command.signIn, browser: command.browser)
+        #expect(Setting.ofPage.filter(given.isGiven).map(\.name) == [name])
     }
 
     /// Advice repeats each option of the client.

@@ -45,7 +45,7 @@ import Testing
     /// Every value, so that this test fails when an option is added.
     private func summary(_ command: TokenCommand) -> [String] {
         let provider: [String?] = Setting.ofProvider.map { setting in
-            setting.values(in: OptionGroups(provider: command.provider)).joined(separator: "\n")
+            OptionGroups(provider: command.provider).values(of: setting).joined(separator: "\n")
         }
         let others: [String?] = [
             "\(command.silent.cacheOnly)", "\(command.silent.allowExpired)",
