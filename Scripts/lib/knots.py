@@ -1,5 +1,5 @@
 # Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
-"""Counts what hangs together in a source folder: knots.py SOURCES [--names]. See Scripts/check-knots.
+"""Counts what hangs together in a source folder: knots.py SOURCES [--names]. See Scripts/check-limits, and --names for what is counted.
 
 A file uses another if it names a type that the other declares at its top. A knot is a set of files, or of folders, each of
 which uses each other, directly or through others. What hangs on a type is all that a reader of it may have to read: the

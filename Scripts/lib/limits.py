@@ -5,6 +5,8 @@ import pathlib
 import re
 import sys
 
+from knots import measure
+
 SOURCES = pathlib.Path("Sources")
 CORE = SOURCES / "IdentityClient"
 TOOL = SOURCES / "identityctl"
@@ -65,6 +67,7 @@ def doors(wing):
 
 
 worst, place = option_lists()
+tool, library = measure(TOOL), measure(CORE)
 rows = [
     ("planted mistakes in Sources", planted(), 0),
     ("folders of the core", core("folders"), 10),
@@ -73,6 +76,10 @@ rows = [
     ("lines of the core's longest file", core("longest"), 400),
     (f"options that a file beside the table names ({place.name})", worst, 10),
     ("doors of the core in one wing", max(len(doors(wing)) for wing in WINGS), 15),
+    ("folders of the tool in one knot", tool["folders in one knot"][0], 15),
+    ("lines of the tool's largest knot of files", tool["lines of the largest knot of files"][0], 900),
+    ("lines that hang on the tool's median type", tool["lines that hang on the median type"][0], 9_000),
+    ("lines of the core's largest knot of files", library["lines of the largest knot of files"][0], 1_759),
     ("helpers without their line", len(registered("Helper.all", "Helper")), 0),
     ("integrations without their line", len(registered("IntegratedTool.all", "IntegratedTool")), 0),
 ]
