@@ -212,7 +212,8 @@ struct JSONMembers: Hashable, Sendable {
     /// The names that are ever asked for: an object may have a million others.
     private static let names: Set = [
         "id", "method", "params", "result", "error", "_meta", "name", "uri", "arguments", "requestId", "tools",
-        "protocolVersion", MCPFields.versionMember,
+        "protocolVersion", "supportedVersions", "capabilities", "cursor", "nextCursor", "code", "action",
+        MCPFields.versionMember,
     ]
 
     let text: [UInt8]

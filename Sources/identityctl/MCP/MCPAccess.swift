@@ -39,6 +39,13 @@ final class MCPAccess: Sendable {
     /// Loads what the first request needs, in the background.
     func prepare() { transport.prepare() }
 
+    /// The account whose token is sent.
+    ///
+    /// - Throws: As ``stream(_:body:asks:returnsRefusal:)``, without a question.
+    var account: String {
+        get async throws { try await client().client.account.id.rawValue }
+    }
+
     /// Sends a request, whose answer is still arriving.
     ///
     /// - Parameters:

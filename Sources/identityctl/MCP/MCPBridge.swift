@@ -21,6 +21,8 @@ final class MCPBridge: Sendable {
         /// The host's first messages, which are repeated where a server has forgotten its session.
         var initialize: MCPMessage?
         var initialized: MCPMessage?
+        /// What the host knows of the server, and where from.
+        var start = Start()
         /// The revision that host and server agreed on, up to 2025-11-25.
         var version: String?
         var sessionID: String?
@@ -46,21 +48,32 @@ final class MCPBridge: Sendable {
 
     let state = Mutex(State())
     let access: MCPAccess
+    let memory: MCPMemory
+    let tool: MCPSignInTool
     let console: Console
     private let request: HTTPRequest
-    private let explain: @Sendable (any Error) -> String
+    let explain: @Sendable (any Error) -> String
     private let output = QueueExecutor("identityctl.mcp-output")
     private let ended = Promise<Void>()
-    private let renewals = SingleFlight<String, Void>()
+    private let renewals = SingleFlight<Renewal, Void>()
+
+    /// The beginning of a session: the first one, or one in place of a forgotten one.
+    private struct Renewal: Hashable {
+        let forgotten: String?
+        let asks: Bool
+    }
 
     /// - Parameter explain: Returns what went wrong and what to do, in a line.
     init(
         _ access: MCPAccess,
         at request: HTTPRequest,
+        _ memory: MCPMemory,
+        _ tool: MCPSignInTool,
         _ console: Console,
         _ explain: @escaping @Sendable (any Error) -> String
     ) {
         (self.access, self.request, self.console, self.explain) = (access, request, console, explain)
+        (self.memory, self.tool) = (memory, tool)
     }
 
     /// Waits until the host reads no more.
@@ -117,8 +130,9 @@ final class MCPBridge: Sendable {
             // The cancellation of a request under way is no more than one more message.
             guard state.running.count < Self.maximumRunning || cancelled != nil else { return false }
             let before = version == nil && cancelled == nil ? state.gate : nil
-            let after = Promise<Void>()
-            if message.method == "initialize" || message.method == "notifications/initialized" { state.gate = after }
+            if message.method == "initialize" || message.method == "notifications/initialized" {
+                state.gate = departure.gate
+            }
             state.last += 1
             let number = state.last
             if message.isRequest, let id = message.id { state.numbers[id] = number }
@@ -126,7 +140,7 @@ final class MCPBridge: Sendable {
                 try? await before?.value()
                 await MCPDeparture.$current.withValue(departure) { await run(message, version, cancelling: cancelled) }
                 departure.end()
-                after.finish(.success(()))
+                departure.gate.finish(.success(()))
                 self.state.withLock { state in
                     state.running[number] = nil
                     if let id = message.id, state.numbers[id] == number { state.numbers[id] = nil }
@@ -163,7 +177,7 @@ final class MCPBridge: Sendable {
             return cancelled.task.cancel()
         }
         do {
-            try await exchange(message, version, isRepeated: false)
+            try await answer(message, version)
         } catch {
             guard MCPDeparture.current?.isCancelled != true else { return }  // the host waits no more
             guard Task.isCancelled else { return await answer(message, with: error) }
@@ -177,8 +191,16 @@ final class MCPBridge: Sendable {
     /// Tells the host what went wrong with its message, or else the person.
     private func answer(_ message: MCPMessage, with error: any Error) async {
         guard message.isRequest else { return console.line(explain(error)) }
+        let isFirst = MCPDeparture.current?.claimAnswer() != false
         let refusal = error as? MCPRefusal
-        if let object = refusal?.error { return await write(MCPMessage.failure(of: message.id, object)) }
+        if let object = refusal?.error {
+            let line = MCPMessage.failure(of: message.id, object)
+            if isFirst { await write(line) }
+            // It is an answer of the server's like others.
+            try? await note(try MCPMessage(line), to: message, isFirst: isFirst)
+            return
+        }
+        guard isFirst else { return }
         let code = (error as? AuthenticationError).map { JSONObject([("code", .string($0.code.rawValue))]) }
         await write(MCPMessage.failure(of: message.id, Self.failed, explain(error), data: refusal?.numbers ?? code))
     }
@@ -200,25 +222,31 @@ final class MCPBridge: Sendable {
     }
 
     /// Sends a message, and writes what the server answers.
-    private func exchange(_ message: MCPMessage, _ version: String?, isRepeated: Bool) async throws {
+    ///
+    /// - Parameter asks: Whether the person is asked if there is no token.
+    func exchange(_ message: MCPMessage, _ version: String?, asks: Bool, isRepeated: Bool = false) async throws {
         let isFirst = message.method == "initialize"
-        if isFirst { state.withLock { ($0.initialize, $0.sessionID, $0.version) = (message, nil, nil) } }
+        if isFirst {
+            state.withLock { ($0.initialize, $0.sessionID, $0.version) = (message, nil, nil) }
+        } else if version == nil {
+            guard !holdsBack(message) else { return }
+            try await catchUp(asks: asks)
+        }
         let fields = try version.map { version in
             try state.withLock(\.fields).fields(for: message, version: version)
         }
         let session = fields == nil && !isFirst && !isRepeated ? state.withLock(\.sessionID) : nil
-        let (response, body) = try await send(message, in: fields, returnsRefusal: session != nil)
+        let (response, body) = try await send(message, in: fields, asks: asks, returnsRefusal: session != nil)
         guard response.status.kind == .successful else {
             let refusal = await refusal(response, body)
             guard let session, refusal.mayBeOfSession else {
                 throw isFirst || message.method == "server/discover" ? refusal.ofFirstMessage : refusal
             }
-            try await renewals.run(session) { [self] in try await renew(session) }
-            return try await exchange(message, version, isRepeated: true)
+            try await renew(Renewal(forgotten: session, asks: asks))
+            return try await exchange(message, version, asks: asks, isRepeated: true)
         }
         if isFirst { try adopt(response) }
         if message.method == "notifications/initialized" {
-            state.withLock { $0.initialized = message }
             listen()
         }
         guard message.isRequest else { return }
@@ -240,21 +268,26 @@ final class MCPBridge: Sendable {
 
     /// Sends a message. One that only reads is sent once more if the connection broke before the answer: a server may close a
     /// connection at the moment in which it is used again.
-    private func send(_ message: MCPMessage, in fields: HTTPFields?, returnsRefusal: Bool) async throws
-        -> (response: HTTPResponse, body: ResponseBody)
-    {
+    private func send(
+        _ message: MCPMessage,
+        in fields: HTTPFields?,
+        asks: Bool,
+        returnsRefusal: Bool
+    ) async throws -> (response: HTTPResponse, body: ResponseBody) {
         let only = ["initialize", "server/discover", "ping", "resources/read", "prompts/get", "completion/complete"]
         let reads = message.method.map { $0.hasSuffix("/list") || only.contains($0) } ?? false
         do {
             return try await access.stream(
                 request(.post, in: fields),
                 body: message.line,
+                asks: asks,
                 returnsRefusal: returnsRefusal
             )
         } catch let error as AuthenticationError where reads && .connectionFailed ~= error.code {
             return try await access.stream(
                 request(.post, in: fields),
                 body: message.line,
+                asks: asks,
                 returnsRefusal: returnsRefusal
             )
         }
@@ -273,28 +306,53 @@ final class MCPBridge: Sendable {
         state.withLock { $0.sessionID = session }
     }
 
-    /// Begins a session in place of one that the server has forgotten.
-    private func renew(_ forgotten: String) async throws {
-        let (first, second, version) = state.withLock { ($0.initialize, $0.initialized, $0.version) }
-        guard let first, state.withLock(\.sessionID) == forgotten else { return }
-        state.withLock { ($0.sessionID, $0.version) = (nil, nil) }
+    /// Begins the session of a host that has an answer to its first message already.
+    func catchUp(asks: Bool) async throws {
+        guard state.withLock(\.start.isAhead) else { return }
         do {
-            let (response, body) = try await access.stream(request(.post), body: first.line)
-            guard response.status.kind == .successful else { throw await refusal(response, body) }
-            guard
-                try await answer(in: body, response)?.members.members("result")?.value("protocolVersion")?.string
-                    == version
-            else {
-                throw MCPMessage.Problem("The server began a session in another revision. Start its bridge again.")
-            }
-            try adopt(response)
-            state.withLock { $0.version = version }
-        } catch {
-            // The next message tries again.
-            state.withLock { ($0.sessionID, $0.version) = (forgotten, version) }
-            throw error
+            try await renew(Renewal(forgotten: nil, asks: false))
+        } catch let error as AuthenticationError where asks && .interactionRequired ~= error.code {
+            try await renew(Renewal(forgotten: nil, asks: true))
         }
-        if let second { _ = try await access.stream(request(.post), body: second.line) }
+    }
+
+    /// Keeps a notification back that the session begins with, if no session has begun.
+    private func holdsBack(_ message: MCPMessage) -> Bool {
+        guard message.method == "notifications/initialized" else { return false }
+        return state.withLock { state in
+            state.initialized = message
+            return state.start.isAhead
+        }
+    }
+
+    private func renew(_ renewal: Renewal) async throws {
+        try await renewals.run(renewal) { [self] in
+            // What the message that waits for this has to say about its own way does not hold for this one.
+            try await MCPDeparture.$current.withValue(nil) { try await beginSession(renewal) }
+        }
+    }
+
+    /// Begins a session: the first one, or one in place of one that the server has forgotten.
+    private func beginSession(_ renewal: Renewal) async throws {
+        let isWanted = { @Sendable (state: State) in
+            state.sessionID == renewal.forgotten && (renewal.forgotten != nil || state.start.isAhead)
+        }
+        guard let first = state.withLock({ isWanted($0) ? $0.initialize : nil }) else { return }
+        let (response, body) = try await access.stream(request(.post, in: [:]), body: first.line, asks: renewal.asks)
+        guard response.status.kind == .successful else { throw await refusal(response, body) }
+        guard let answer = try await answer(in: body, response) else {
+            throw MCPMessage.Problem("The server took the request, and gave no answer.")
+        }
+        try await note(answer, to: first, isFirst: false)
+        if let outdated = state.withLock(\.start.outdated) { throw outdated }
+        guard state.withLock({ isWanted($0) }) else { return }
+        try adopt(response)
+        let second = state.withLock { state in
+            state.start.isAhead = false
+            return state.initialized
+        }
+        guard let second else { return }
+        _ = try await access.stream(request(.post), body: second.line, asks: renewal.asks)
         listen()
     }
 
@@ -332,7 +390,16 @@ final class MCPBridge: Sendable {
             await write(message.line)
             return false
         }
-        guard var answer = try message.answer(to: request) else { return false }
+        guard let answer = try message.answer(to: request) else { return false }
+        let isFirst = MCPDeparture.current?.claimAnswer() != false
+        if isFirst { try await tell(answer, to: request) }
+        try await note(answer, to: request, isFirst: isFirst)
+        return true
+    }
+
+    /// Gives the host an answer.
+    func tell(_ answer: MCPMessage, to request: MCPMessage) async throws {
+        var answer = answer
         if request.method == "initialize",
             let version = try answer.members.members("result")?.value("protocolVersion")?.string,
             MCPFields.isUsable(version)
@@ -348,10 +415,9 @@ final class MCPBridge: Sendable {
             }
         }
         await write(answer.line)
-        return true
     }
 
-    private func write(_ line: [UInt8]) async {
+    func write(_ line: [UInt8]) async {
         do {
             try await output.run {
                 // A large message is not copied.

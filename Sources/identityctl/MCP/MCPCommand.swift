@@ -53,7 +53,11 @@ struct MCPCommand: ToolCommand {
         if let renewed { return try await renew(renewed, session) }
         let access = try MCPAccess(self, session)
         access.prepare()
-        let bridge = MCPBridge(access, at: HTTPRequest(.post, to: try call.address()), session.console) { error in
+        let directory = try? ProfileDirectory(session.environment).answerDirectory  // without one, nothing is remembered
+        let memory = MCPMemory(directory: directory, server: url) { try await access.account }
+        let tool = MCPSignInTool(server: url, command: login(demanding: [], session.environment))
+        let request = HTTPRequest(.post, to: try call.address())
+        let bridge = MCPBridge(access, at: request, memory, tool, session.console) { error in
             // What the server said about the token comes last.
             let said = (error as? AuthenticationError)?.serverError.map { " \(PlainReport.words($0))" }
             return self.sentence(on: error, in: session) + (said ?? "")

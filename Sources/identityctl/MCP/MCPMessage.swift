@@ -84,7 +84,12 @@ struct MCPMessage: Hashable, Sendable {
         guard id.map({ Self.text(ofID: $0) == Self.text(ofID: wanted) }) ?? (members.places["error"] != nil) else {
             return nil
         }
-        let text = Array(wanted.jsonText.utf8)
+        return try identified(as: request)
+    }
+
+    /// Returns the message with the id of a request.
+    func identified(as request: MCPMessage) throws(Problem) -> MCPMessage {
+        let text = Array((request.id ?? .null).jsonText.utf8)
         if let range = members.places["id"] { return try replacing(range, with: text) }
         let start = (line.firstIndex(of: UInt8(ascii: "{")) ?? 0) + 1
         return try replacing(start..<start, with: Array("\"id\":".utf8) + text + [UInt8(ascii: ",")])
@@ -105,6 +110,11 @@ struct MCPMessage: Hashable, Sendable {
 }
 
 extension MCPMessage {
+    /// The line of an answer.
+    static func result(of id: JSONValue?, _ result: JSONObject) -> [UInt8] {
+        JSONObject([("jsonrpc", .string("2.0")), ("id", id ?? .null), ("result", .object(result))]).serialized()
+    }
+
     /// The line of an answer that says what went wrong.
     static func failure(of id: JSONValue?, _ code: Int, _ text: String, data: JSONObject? = nil) -> [UInt8] {
         var error = JSONObject([("code", .integer(code)), ("message", .string(text))])

@@ -48,10 +48,14 @@ final class MCPDeparture: Sendable {
     private static let way = Duration.milliseconds(300)
 
     private struct State {
+        var isAnswered = false
         var hasBegun = false
         var isCancelled = false
         var hasEnded = false
     }
+
+    /// Settled when the messages that must come after this one may leave.
+    let gate = Promise<Void>()
 
     private let state = Mutex(State())
     private let hasLeft = Promise<Void>()
@@ -59,6 +63,16 @@ final class MCPDeparture: Sendable {
 
     /// Whether the host no longer waits for an answer.
     var isCancelled: Bool { state.withLock(\.isCancelled) }
+
+    /// Notes that the host gets an answer to the message.
+    ///
+    /// - Returns: Whether it is the first. The host gets no other.
+    func claimAnswer() -> Bool {
+        state.withLock { state in
+            defer { state.isAnswered = true }
+            return !state.isAnswered
+        }
+    }
 
     /// Notes that the message begins to leave.
     ///

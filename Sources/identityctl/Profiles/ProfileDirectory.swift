@@ -44,6 +44,9 @@ struct ProfileDirectory: Sendable {
     /// The place of what is known of resources; `nil` without a home directory.
     var resourceDirectory: String? { state.map { "\($0)/resources" } }
 
+    /// The place of what servers answered to the first messages of AI programs; `nil` without a home directory.
+    var answerDirectory: String? { state.map { "\($0)/mcp-answers" } }
+
     /// The file with the account of a profile's first sign-in; `nil` without a home directory.
     func accountPath(of name: ProfileName) -> String? { state.map { "\($0)/profile-accounts/\(name).json" } }
 

@@ -1,0 +1,151 @@
+// Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
+
+import IdentityClient
+import OAuthWire
+import Synchronization
+import SystemSupport
+
+/// The first messages of a host, which waits for none of them: they are answered at once from what is remembered, or where no
+/// account is signed in, and else by the server within a time that no host is too short for.
+extension MCPBridge {
+    /// Hosts give a start 30 s and more.
+    private static let patience = Duration.seconds(20)
+
+    /// Requests that hosts send by themselves, without a person who wants something.
+    private static let own: Set = ["ping", "logging/setLevel"]
+
+    /// What a host knows of the server, and where from.
+    struct Start {
+        /// The revision that the host asked for first, up to 2025-11-25.
+        var revision: String?
+        /// The methods of the first messages so far.
+        var asked: Set<String> = []
+        /// The answer to the first message that the host has.
+        var told: MCPMessage?
+        /// What the host has of each list, as a number that is another one for another list.
+        var lists: [String: Int] = [:]
+        /// Whether the host has an answer that the server did not give now, so that no session has begun.
+        var isAhead = false
+        /// The request for the tools that was answered with that of ``MCPSignInTool``.
+        var unlisted: MCPMessage?
+        /// Why the host has to begin anew.
+        var outdated: MCPMessage.Problem?
+    }
+
+    /// Answers a message of the host.
+    func answer(_ message: MCPMessage, _ version: String?) async throws {
+        let start = state.withLock(\.start)
+        if message.isRequest, let outdated = start.outdated, message.method != "initialize" { throw outdated }
+        guard MCPMemory.keeps(message), let method = message.method else {
+            if let list = start.unlisted, MCPSignInTool.isCalled(by: message) {
+                return try await signIn(message, list, version)
+            }
+            if start.isAhead, message.method == "ping", message.isRequest {
+                return await write(MCPMessage.result(of: message.id, JSONObject()))
+            }
+            let asks = message.isRequest && !Self.own.contains(message.method ?? "")
+            return try await exchange(message, version, asks: asks)
+        }
+        if method == "initialize" {
+            let revision = try message.members.members("params")?.value("protocolVersion")?.string
+            state.withLock { state in
+                state.initialize = message
+                (state.start.revision, state.start.outdated) = (revision, nil)
+            }
+        }
+        let isFirst = state.withLock { $0.start.asked.insert(method).inserted }
+        if isFirst, let kept = await remembered(message, version) {
+            try await tellAhead(kept, to: message)
+            return try await method == "initialize" ? catchUp(asks: false) : exchange(message, version, asks: false)
+        }
+        do {
+            guard isFirst else { return try await exchange(message, version, asks: false) }
+            try await withDeadline(Self.patience) { try await self.exchange(message, version, asks: false) }
+        } catch let error as AuthenticationError where .interactionRequired ~= error.code {
+            if !isFirst, let kept = await remembered(message, version) {
+                return try await tellAhead(kept, to: message)
+            }
+            guard let own = tool.answer(to: message, version) else { throw error }
+            try await tellAhead(own, to: message, isOwn: true)
+        } catch is DeadlineExceeded {
+            throw MCPMessage.Problem("The server did not answer within 20 s. Start it anew in this program when it does.")
+        }
+    }
+
+    private func remembered(_ message: MCPMessage, _ version: String?) async -> MCPMessage? {
+        guard let revision = version ?? state.withLock(\.start.revision) else { return nil }
+        return await memory.answer(to: message, revision)
+    }
+
+    /// Gives the host an answer that the server did not give now.
+    private func tellAhead(_ answer: MCPMessage, to message: MCPMessage, isOwn: Bool = false) async throws {
+        guard let departure = MCPDeparture.current, departure.claimAnswer() else { return }
+        state.withLock { state in
+            if message.method == "initialize" { state.start.isAhead = true }
+            if message.method == "tools/list" { state.start.unlisted = isOwn ? message : nil }
+            state.start.note(answer, to: message)
+        }
+        try await tell(answer, to: message)
+        departure.gate.finish(.success(()))
+    }
+
+    /// Notes what the server answers to a first message, or to the request for a list.
+    ///
+    /// - Parameter isFirst: Whether the host has it. If not, it has another answer, and is told what has changed.
+    func note(_ answer: MCPMessage, to message: MCPMessage, isFirst: Bool) async throws {
+        guard MCPMemory.keeps(message), let method = message.method else { return }
+        let version = try MCPFields.version(of: message)
+        if let revision = version ?? state.withLock(\.start.revision) {
+            await memory.note(answer, to: message, revision)
+        }
+        if isFirst {
+            return state.withLock { state in
+                if method == "tools/list" { state.start.unlisted = nil }
+                state.start.note(answer, to: message)
+            }
+        }
+        guard let changed = MCPMemory.lists[method] else {
+            return try state.withLock { state in
+                state.start.outdated = try state.start.told.flatMap { try answer.problem(forHostTold: $0, version) }
+            }
+        }
+        // Later revisions tell of changes on a stream that the host asks for.
+        let isNews = state.withLock { $0.start.note(answer, to: message) } && version == nil
+        if isNews { await write(JSONObject([("jsonrpc", .string("2.0")), ("method", .string(changed))]).serialized()) }
+    }
+
+    /// Signs in for a call of the tool that stands for the server's own.
+    ///
+    /// - Parameter list: The request that waits for the server's tools.
+    private func signIn(_ message: MCPMessage, _ list: MCPMessage, _ version: String?) async throws {
+        // The host has its answer to that.
+        let departure = MCPDeparture()
+        _ = departure.claimAnswer()
+        var problem: String?
+        do {
+            try await MCPDeparture.$current.withValue(departure) { try await exchange(list, version, asks: true) }
+        } catch {
+            guard !Task.isCancelled else { throw error }
+            problem = explain(error)
+        }
+        guard MCPDeparture.current?.claimAnswer() != false else { return }
+        await write(tool.answer(toCall: message, version, problem: problem))
+    }
+}
+
+extension MCPBridge.Start {
+    /// Notes the answer that a host has.
+    ///
+    /// - Returns: Whether it is another list than the host had.
+    @discardableResult
+    fileprivate mutating func note(_ answer: MCPMessage, to message: MCPMessage) -> Bool {
+        guard let method = message.method, MCPMemory.lists[method] != nil else {
+            told = answer
+            return false
+        }
+        guard let place = answer.members.places["result"] else { return false }
+        let list = answer.line[place].hashValue
+        defer { lists[method] = list }
+        return lists[method].map { $0 != list } ?? false
+    }
+}
