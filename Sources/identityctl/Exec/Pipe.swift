@@ -31,6 +31,14 @@ struct Pipe: ~Copyable {
         isWritable = false
     }
 
+    /// Writes a few lines, which nothing needs to read yet.
+    func write(_ bytes: [UInt8]) throws {
+        let count = unsafe Glibc.write(writing, bytes, bytes.count)
+        guard count == bytes.count else {
+            throw SystemFailure("A pipe could not be written", number: errno)
+        }
+    }
+
     /// Reads what is there.
     mutating func read(into bytes: inout [UInt8], atMost limit: Int) throws {
         var buffer = [UInt8](repeating: 0, count: 1 << 16)

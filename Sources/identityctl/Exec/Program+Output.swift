@@ -21,18 +21,31 @@ extension Program {
     /// The maximum number of bytes that a program may write to one stream.
     private static let maximumOutput = 4 << 20
 
-    /// Runs the program to its end, with nothing to read. It and the programs that it starts are ended after `limit`, and
-    /// if the task is cancelled.
+    /// Runs the program to its end. It and the programs that it starts are ended after `limit`, and if the task is cancelled.
     ///
+    /// - Parameters:
+    ///   - input: What the program reads: a few lines.
+    ///   - isDone: Whether the program has written what is wanted. Its input ends only then.
     /// - Throws: `CommandFailure`, `SystemFailure`, `CancellationError`.
-    func run(_ variables: [CText], within limit: Duration = .seconds(30)) async throws -> ProgramOutcome {
+    func run(
+        _ variables: [CText],
+        within limit: Duration = .seconds(30),
+        reading input: [UInt8] = [],
+        until isDone: @escaping @Sendable ([UInt8]) -> Bool = { _ in true }
+    ) async throws -> ProgramOutcome {
         try await ChildProcess.run(.killingGroup) { process in
             let deadline = ContinuousClock.now + limit
             var output = try Pipe()
             var errors = try Pipe()
+            var given = try Pipe(blocks: true)
+            try given.write(input)
             try process.begin {
                 var start = ProcessStart()
-                start.open(STDIN_FILENO, "/dev/null", O_RDONLY)
+                if input.isEmpty {
+                    start.open(STDIN_FILENO, "/dev/null", O_RDONLY)
+                } else {
+                    start.duplicate(given.reading, to: STDIN_FILENO)
+                }
                 start.duplicate(output.writing, to: STDOUT_FILENO)
                 start.duplicate(errors.writing, to: STDERR_FILENO)
                 start.leadGroup()
@@ -45,6 +58,7 @@ extension Program {
                 let status = process.status
                 // What the program wrote before its end is in the pipes by now.
                 try output.read(into: &outcome.output, atMost: Self.maximumOutput)
+                if isDone(outcome.output) { given.closeWriting() }
                 try errors.read(into: &outcome.errors, atMost: Self.maximumOutput)
                 if let status {
                     outcome.status = status & 0x7F == 0 ? status >> 8 & 0xFF : 128 + status & 0x7F

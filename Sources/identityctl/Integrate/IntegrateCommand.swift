@@ -1,6 +1,8 @@
 // Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
 
 import ArgumentParser
+import IdentityClient
+import SystemSupport
 
 /// The command that sets another tool up to ask this program for tokens.
 struct IntegrateCommand: ToolCommand {
@@ -14,8 +16,9 @@ struct IntegrateCommand: ToolCommand {
             works.
 
             A program that speaks MCP (claude-code, codex, vscode, cursor, gemini, opencode) gets an entry that starts \
-            'identityctl mcp' for the server of --resource, or of the profile's line 'resource'. For mail programs, rclone and \
-            Google's libraries, the command shows the lines, and writes none.
+            'identityctl mcp' for the server of --resource, or of the profile's line 'resource'. On a terminal the command then \
+            offers the sign-in, starts the entry as the program will, and says what the program gets. For mail programs, rclone \
+            and Google's libraries, the command shows the lines, and writes none.
 
             With --undo and without --profile and --serves, everything that the tool asks identityctl for is undone. With an \
             agent of another machine (IDENTITYCTL_AGENT), --serves names the addresses.
@@ -42,6 +45,18 @@ struct IntegrateCommand: ToolCommand {
     @Option(help: ArgumentHelp("The server's name in the program; that of its host unless given.", valueName: "name"))
     var name: String?
 
+    @Option(
+        help: ArgumentHelp(
+            "The account for the MCP server: an id or a username that 'identityctl accounts' lists.",
+            valueName: "id-or-username"
+        ),
+        completion: AccountOption.completion
+    )
+    var account: String?
+
+    @Flag(help: "Sign in for the MCP server if need be, without the question, and try the program's start.")
+    var signIn = false
+
     @Flag(help: "Undo what was set up.")
     var undo = false
 
@@ -53,23 +68,27 @@ struct IntegrateCommand: ToolCommand {
     func run(in session: Session) async throws {
         let home = try Home(session.environment)
         let integration = tool.integration(in: home)
-        guard tool.asks == .servers || (resource == nil && name == nil), tool.asks != .servers || serves.isEmpty else {
-            throw UsageError(
-                "\(tool.name) takes \(tool.asks == .servers ? "--resource, and no --serves" : "no --resource and no --name")."
-            )
+        guard tool.asks == .servers || (resource == nil && name == nil && account == nil && !signIn),
+            tool.asks != .servers || serves.isEmpty
+        else {
+            let others = "no --resource, --name, --account and --sign-in"
+            throw UsageError("\(tool.name) takes \(tool.asks == .servers ? "--resource, and no --serves" : others).")
         }
+        guard !signIn || !undo && !dryRun else { throw UsageError("--sign-in goes with neither --undo nor --dry-run.") }
+        let subject = undo ? try undoneSubject(session) : try subject(session)
         let plan: IntegrationPlan
-        if undo {
-            plan = try await integration.removing(try undoneSubject(session))
+        if let subject, !undo {
+            plan = try await integration.adding(subject)
         } else {
-            plan = try await integration.adding(try subject(session))
+            plan = try await integration.removing(subject)
         }
         for change in plan.changes { session.console.line(change.text) }
         for note in plan.notes { session.console.line("Note: \(note)") }
         for line in plan.advice { session.console.line(line) }
         guard plan.advice.isEmpty else { return session.console.line("Nothing was changed.") }
         guard !plan.changes.isEmpty else {
-            return session.console.line("Nothing to change: \(tool.name) is\(undo ? " not" : "") set up.")
+            session.console.line("Nothing to change: \(tool.name) is\(undo ? " not" : "") set up.")
+            return undo ? () : try await tryStart(subject?.server, home, session)
         }
         guard !dryRun else { return session.console.line("Nothing was changed, because of --dry-run.") }
         for change in plan.changes {
@@ -78,6 +97,51 @@ struct IntegrateCommand: ToolCommand {
         }
         guard !undo else { return session.console.line("Undone.") }
         session.console.line("Done. To undo this, run: \(undoing)")
+        try await tryStart(subject?.server, home, session)
+    }
+
+    /// Signs in if need be, and starts a server's entry as the program will.
+    private func tryStart(_ server: MCPServerEntry?, _ home: Home, _ session: Session) async throws {
+        guard let server, !dryRun else { return }
+        let (console, isElsewhere) = (session.console, try session.environment.given("agent", nil) != nil)
+        if !isElsewhere, try await !server.isSignedIn(session) {
+            let login = server.login
+            var goesOn = signIn
+            if !goesOn { goesOn = try await wantsToSignIn(console) }
+            guard goesOn else {
+                return console.line("To sign in, run: \(login.command("login"))")
+            }
+            let program = try Program(([home.program, "login"] + login.words).map { CText($0) }, in: CText(""))
+            guard try await program.runInTerminal(CText.environment) else {
+                throw SystemFailure("There was no sign-in. To try again, run: \(login.command("login"))")
+            }
+        }
+        guard signIn || console.isTerminal else { return }
+        let tools: [String]
+        do {
+            let words = [home.command] + server.arguments
+            tools = try await tool.start.tools(of: words, in: home, setting: home.placesOfSignIns)
+        } catch let failure as SystemFailure {
+            throw SystemFailure("Started as \(tool.name) does, the server cannot be used. \(failure)")
+        }
+        guard tools != [MCPSignInTool.name] else {
+            throw SystemFailure(
+                "Started as \(tool.name) does, the server finds no sign-in. Run: identityctl doctor \(server.address.shellWord)"
+            )
+        }
+        let count = tools.count == 1 ? "one tool" : "\(tools.count) tools"
+        console.line("Started as \(tool.name) does, the server has \(count).")
+    }
+
+    private func wantsToSignIn(_ console: Console) async throws -> Bool {
+        guard console.isTerminal else { return false }
+        console.line("Sign in now? [Y/n]")
+        do {
+            let lines = try await LineReader(missing: "Nothing was typed")
+            return try await ["", "y", "yes"].contains(lines.next(until: .now + .seconds(300)).lowercased())
+        } catch AuthenticationError.Code.userCancelled {
+            return false  // the input has ended
+        }
     }
 
     /// The command that undoes this one.
@@ -85,7 +149,9 @@ struct IntegrateCommand: ToolCommand {
         let options = profile.map { ["--profile", $0] } ?? []
         return Home.line(
             ["identityctl", "integrate", tool.name] + options + serves.flatMap { ["--serves", $0] }
-                + (resource.map { ["--resource", $0] } ?? []) + (name.map { ["--name", $0] } ?? []) + ["--undo"]
+                + [("--resource", resource), ("--name", name), ("--account", account)].flatMap { option, value in
+                    value.map { [option, $0] } ?? []
+                } + ["--undo"]
         )
     }
 
@@ -99,7 +165,7 @@ struct IntegrateCommand: ToolCommand {
             let address = try resource.map({ Given(text: $0, origin: "--resource") })
                 ?? named.flatMap({ try directory?.profile(named: $0).given("resource") })
         else { return nil }
-        let server = try MCPServerEntry(address: address, name: name, profile: named)
+        let server = try MCPServerEntry(address: address, name: name, profile: named, account: account)
         if !undo, server.isOfOlderTransport {
             session.console.line(
                 "Note: /sse is often an address of the older transport, which identityctl does not speak. /mcp is often beside it."
@@ -112,7 +178,7 @@ struct IntegrateCommand: ToolCommand {
     private func undoneSubject(_ session: Session) throws -> IntegrationSubject? {
         if tool.asks == .servers {
             guard let server = try server(session) else {
-                guard name == nil, profile == nil else { throw Self.whichServer }
+                guard name == nil, profile == nil, account == nil else { throw Self.whichServer }
                 return nil
             }
             return server

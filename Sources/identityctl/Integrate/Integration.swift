@@ -22,12 +22,17 @@ struct IntegratedTool: Sendable, ExpressibleByArgument {
 
     let name: String
     let asks: Subject
+    /// The way in which the tool starts a server, if it asks for servers.
+    let start: MCPHostStart
     private let make: @Sendable (Home) -> any Integration
 
-    init(name: String, asks: Subject = .addresses, _ make: @escaping @Sendable (Home) -> any Integration) {
-        self.name = name
-        self.asks = asks
-        self.make = make
+    init(
+        name: String,
+        asks: Subject = .addresses,
+        start: MCPHostStart = MCPHostStart(),
+        _ make: @escaping @Sendable (Home) -> any Integration
+    ) {
+        (self.name, self.asks, self.start, self.make) = (name, asks, start, make)
     }
 
     init?(argument: String) {
@@ -83,8 +88,15 @@ struct IntegrationUse: Hashable, Sendable {
     var resource: String?
     /// The profile that the setting names.
     var profile: String?
+    /// The account that the setting names.
+    var account: String?
+    /// The directory of the project that the setting is for; `nil` for all.
+    var project: String?
     /// Whether the setting is for each address that a profile serves; with an address as the label, for each port there.
     var isForAll = false
     /// The reason why the tool gets no token by this setting, for a person.
     var problem: String?
+
+    /// The setting's name for a person.
+    var text: String { label + (project.map { " in \($0.printable)" } ?? "") }
 }

@@ -48,7 +48,7 @@ struct IntegrationExamination {
         for use in try uses.flatMap(eachAddress) {
             if let reason = use.problem { problem = problem ?? (reason, .other) }
             switch try await DoctorCommand.outcome({ try await account(of: use) }) {
-            case .success(let account): found.append("\(use.label)\(account.map { " (\($0))" } ?? "")")
+            case .success(let account): found.append("\(use.text)\(account.map { " (\($0))" } ?? "")")
             case .failure(let error):
                 let cause = (error as? ProfileFailure)?.cause ?? error
                 let options = use.resource.map { SharedOptions().replacing("--resource", with: $0) } ?? SharedOptions()
@@ -56,7 +56,7 @@ struct IntegrationExamination {
                 let advice = [JSONReport.message(of: cause), PlainReport.advice(cause, known ?? options)]
                     .compactMap(\.self).joined(separator: " ")
                 problem = problem ?? (advice, ExitStatus(for: cause))
-                found.append("\(use.label) (no token)")
+                found.append("\(use.text) (no token)")
             }
         }
         let text = found.joined(separator: ", ") + (link?.isFound == false ? "; \(link?.name ?? "") is not found" : "")
@@ -84,13 +84,14 @@ struct IntegrationExamination {
     /// Returns the profiles and the accounts whose tokens are given, or `nil` if that is not known here.
     private func account(of use: IntegrationUse) async throws -> String? {
         guard try session.environment.given("agent", nil) == nil else { return "by the agent" }
-        let directory = try ProfileDirectory(session.environment)
+        let environment = session.environment.replacing(Environment.variable(for: "account"), with: use.account)
+        let directory = try ProfileDirectory(environment)
         if let name = use.profile {
             let profile = try directory.profile(named: try ProfileName(Given(text: name, origin: use.label)))
-            return try await account(session.environment.above(profile))
+            return try await account(environment.above(profile))
         }
-        if let resource = use.resource, let known = try KnownResources(session.environment).profile(for: resource) {
-            return try await account(session.environment.above(known))
+        if let resource = use.resource, let known = try KnownResources(environment).profile(for: resource) {
+            return try await account(environment.above(known))
         }
         let named = use.resource.flatMap(ServedAddress.init(asked:)) ?? ServedAddress(use.label)
         let addresses = [named].compactMap(\.self) + use.others

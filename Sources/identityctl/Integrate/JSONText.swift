@@ -36,6 +36,9 @@ struct JSONText: Hashable, Sendable {
         opening(at: path[...]).map { members(after: $0).contains { $0.name == name } } ?? false
     }
 
+    /// The names of the members of the object at the end of a path.
+    func names(at path: [String]) -> [String] { opening(at: path[...]).map { members(after: $0).map(\.name) } ?? [] }
+
     /// Returns the object at the end of a path of members; `nil` if a member is missing, or no object that can be read.
     func object(at path: [String]) -> JSONObject? {
         guard let open = opening(at: path[...]) else { return nil }

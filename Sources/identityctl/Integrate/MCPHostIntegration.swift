@@ -1,5 +1,6 @@
 // Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
 
+import FoundationEssentials
 import OAuthWire
 
 /// A server of the Model Context Protocol, which a program (MCP's host) reaches by `identityctl mcp`.
@@ -8,20 +9,36 @@ struct MCPServerEntry: Hashable, Sendable {
     let name: String
     let address: String
     var profile: ProfileName?
+    var account: String?
 
     /// Whether the address looks like one of the older transport (HTTP with SSE, 2024-11-05).
     var isOfOlderTransport: Bool { address.hasSuffix("/sse") || address.hasSuffix("/sse/") }
 
     /// The words after `identityctl`.
-    var arguments: [String] { ["mcp"] + (profile.map { ["--profile", $0.text] } ?? []) + [address] }
+    var arguments: [String] { ["mcp"] + options.flatMap { [$0.name, $0.value] } + [address] }
+
+    private var options: [(name: String, value: String)] {
+        [("--profile", profile?.text), ("--account", account)].compactMap { name, value in value.map { (name, $0) } }
+    }
+
+    /// The command with which a person signs in for it.
+    var login: SharedOptions {
+        let named = options.isEmpty || profile == nil ? [("--resource", address)] + options : options
+        return named.reduce(SharedOptions()) { $0.replacing($1.0, with: $1.1) }
+    }
 
     /// - Parameter name: The name; the address's host with dashes for periods unless given.
-    /// - Throws: `UsageError` for an address that a token must not be sent to, or a name that some program does not accept.
-    init(address given: Given, name: String?, profile: ProfileName?) throws {
+    /// - Throws: `UsageError` for an address that a token must not be sent to, or a name or account that some program does not
+    ///   accept.
+    init(address given: Given, name: String?, profile: ProfileName?, account: String? = nil) throws {
         guard let served = ServedAddress(asked: given.text) else { throw given.error(ServedAddress.form) }
-        guard given.text.utf8.areVisible else { throw given.error("blanks and control characters are not possible.") }
-        guard !given.text.utf8.contains(where: "{}$".utf8.contains) else {
-            throw given.error("braces and '$' are not possible: programs put variables and files in their place.")
+        for given in [given] + (account.map { [Given(text: $0, origin: "--account")] } ?? []) {
+            guard !given.text.isEmpty, given.text.utf8.areVisible else {
+                throw given.error("blanks and control characters are not possible.")
+            }
+            guard !given.text.utf8.contains(where: "{}$".utf8.contains) else {
+                throw given.error("braces and '$' are not possible: programs put variables and files in their place.")
+            }
         }
         let host = served.text.split(separator: "/").dropFirst().first ?? ""
         let usual = String(decoding: host.utf8.map { $0.isAlphanumeric ? $0 : UInt8(ascii: "-") }, as: UTF8.self)
@@ -29,7 +46,7 @@ struct MCPServerEntry: Hashable, Sendable {
         guard (1...64).contains(self.name.utf8.count), self.name.utf8.areAlphanumeric(or: "-_") else {
             throw UsageError("--name: give 1 to 64 letters, digits, '-' and '_'.")
         }
-        (address, self.profile) = (given.text, profile)
+        (address, self.profile, self.account) = (given.text, profile, account)
     }
 
     /// An entry that a program has; `nil` if it does not start `identityctl mcp`.
@@ -38,20 +55,34 @@ struct MCPServerEntry: Hashable, Sendable {
             let address = words.last
         else { return nil }
         (self.name, self.address) = (name, address)
-        profile = words.count == 5 && words[2] == "--profile" ? ProfileName(words[3]) : nil
+        func value(of option: String) -> String? {
+            words[2...].firstIndex(of: option).flatMap { $0 + 2 < words.count ? words[$0 + 1] : nil }
+        }
+        profile = value(of: "--profile").flatMap { ProfileName($0) }
+        account = value(of: "--account")
     }
 
     /// The setting of the program, for the doctor.
     var use: IntegrationUse {
-        IntegrationUse(label: name, resource: address, profile: profile?.text)
+        IntegrationUse(label: name, resource: address, profile: profile?.text, account: account)
     }
 }
 
 extension IntegratedTool {
-    static let claudeCode = IntegratedTool(name: "claude-code", asks: .servers) { home in
+    static let claudeCode = IntegratedTool(
+        name: "claude-code",
+        asks: .servers,
+        start: MCPHostStart(revision: "2025-11-25")
+    ) { home in
         // https://code.claude.com/docs/en/mcp, "user scope"
         let directory = home.environment["CLAUDE_CONFIG_DIR"] ?? home.path
-        return MCPHostIntegration(home: home, path: "\(directory)/.claude.json", form: .typed)
+        return MCPHostIntegration(
+            home: home,
+            path: "\(directory)/.claude.json",
+            form: .typed,
+            hasProjects: true,
+            projectFile: ".mcp.json"
+        )
     }
     static let vscode = IntegratedTool(name: "vscode", asks: .servers) { home in
         // https://code.visualstudio.com/docs/agents/reference/mcp-configuration, "user profile"
@@ -61,30 +92,39 @@ extension IntegratedTool {
             path: path,
             member: "servers",
             form: .typed,
-            isDesktopProgram: true
+            isDesktopProgram: true,
+            projectFile: ".vscode/mcp.json"
         )
     }
     static let cursor = IntegratedTool(name: "cursor", asks: .servers) { home in
         // https://cursor.com/docs/context/mcp, "global configuration"
-        let path = "\(home.path)/.cursor/mcp.json"
-        return MCPHostIntegration(home: home, path: path, form: .typed, isDesktopProgram: true)
+        let file = ".cursor/mcp.json"
+        return MCPHostIntegration(
+            home: home,
+            path: "\(home.path)/\(file)",
+            form: .typed,
+            isDesktopProgram: true,
+            projectFile: file
+        )
     }
     static let gemini = IntegratedTool(name: "gemini", asks: .servers) { home in
         // https://geminicli.com/docs/tools/mcp-server
-        MCPHostIntegration(home: home, path: "\(home.path)/.gemini/settings.json", form: .plain)
+        let file = ".gemini/settings.json"
+        return MCPHostIntegration(home: home, path: "\(home.path)/\(file)", form: .plain, projectFile: file)
     }
-    static let opencode = IntegratedTool(name: "opencode", asks: .servers) { home in
-        // https://opencode.ai/docs/mcp-servers, "local"
+    static let opencode = IntegratedTool(name: "opencode", asks: .servers, start: MCPHostStart(seconds: 5)) { home in
+        // https://opencode.ai/docs/mcp-servers, "local" and "timeout"
         let path = "\(home.configuration)/opencode/opencode.json"
         let hasComments = ConfigFile.exists("\(path)c") && !ConfigFile.exists(path)
         return MCPHostIntegration(
             home: home,
             path: path + (hasComments ? "c" : ""),
             member: "mcp",
-            form: .list
+            form: .list,
+            projectFile: "opencode.json"
         )
     }
-    static let codex = IntegratedTool(name: "codex", asks: .servers) { LinesIntegration.codex(in: $0) }
+    static let codex = IntegratedTool(name: "codex", asks: .servers, start: .codex) { LinesIntegration.codex(in: $0) }
 }
 
 /// A program of which a JSON file names the servers of the Model Context Protocol.
@@ -109,6 +149,10 @@ struct MCPHostIntegration: Integration {
     let form: Form
     /// Whether a desktop starts the program, with a `PATH` of its own.
     var isDesktopProgram = false
+    /// Whether the file has entries of single projects as well.
+    var hasProjects = false
+    /// The file of a project that has entries for everyone who works there.
+    let projectFile: String
 
     var link: HelperLink? { nil }
 
@@ -146,14 +190,17 @@ struct MCPHostIntegration: Integration {
 
     func removing(_ subject: IntegrationSubject?) async throws -> IntegrationPlan {
         let file = try ConfigFile(path, atMost: Self.maximumSize)
-        let unwanted = try entries(file).filter { entry in subject.map { $0.server == entry } ?? true }
-        guard !unwanted.isEmpty else { return IntegrationPlan(changes: []) }
+        let isUnwanted = { (found: Found) in subject.map { $0.server == found.entry } ?? true }
+        let unwanted = try found(in: file).filter(isUnwanted)
+        let others = try foundInProject().filter(isUnwanted).map {
+            "'\($0.entry.name.printable)' in ./\(projectFile) is for everyone who works here, and stays. Remove it there."
+        }
+        guard !unwanted.isEmpty else { return IntegrationPlan(changes: [], notes: others) }
         var text = try JSONText(file)
-        let place = place(in: text)
-        for entry in unwanted { text.remove(entry.name, at: place) }
-        let names = unwanted.map { "'\($0.name.printable)'" }.joined(separator: ", ")
-        let target = place.joined(separator: ".")
-        return IntegrationPlan(changes: [.write(file, text.bytes, "remove \(names) from '\(target)'")])
+        for found in unwanted { text.remove(found.entry.name, at: found.place) }
+        let names = unwanted.map { "'\($0.entry.name.printable)'" }.joined(separator: ", ")
+        let places = Set(unwanted.map { $0.place.map(\.printable).joined(separator: ".") }).sorted().joined(separator: ", ")
+        return IntegrationPlan(changes: [.write(file, text.bytes, "remove \(names) from '\(places)'")], notes: others)
     }
 
     /// The way to the entries. Version 2 of opencode has them one level deeper, where an entry of version 1 would have a type.
@@ -165,14 +212,43 @@ struct MCPHostIntegration: Integration {
     }
 
     func uses() async throws -> [IntegrationUse] {
-        try entries(try ConfigFile(path, atMost: Self.maximumSize)).map(\.use)
+        try (found(in: try ConfigFile(path, atMost: Self.maximumSize)) + foundInProject()).map { found in
+            var use = found.entry.use
+            use.project = found.project
+            return use
+        }
+    }
+
+    /// An entry that starts this program.
+    private struct Found {
+        let entry: MCPServerEntry
+        /// The way to it.
+        let place: [String]
+        /// The project that it is for; `nil` for all.
+        let project: String?
     }
 
     /// Returns the entries that start this program. A file that does not name it is not parsed.
-    private func entries(_ file: ConfigFile) throws -> [MCPServerEntry] {
+    private func found(in file: ConfigFile) throws -> [Found] {
         guard file.bytes?.contains("identityctl") == true else { return [] }
         let text = try JSONText(file)
-        return text.object(at: place(in: text))?.members.compactMap { named($0.name, $0.value) } ?? []
+        let places =
+            [(place(in: text), String?.none)]
+            + (hasProjects ? text.names(at: ["projects"]).map { (["projects", $0, member], $0) } : [])
+        return places.flatMap { place, project in
+            (text.object(at: place)?.members ?? []).compactMap { name, value in
+                named(name, value).map { Found(entry: $0, place: place, project: project) }
+            }
+        }
+    }
+
+    /// Returns the entries in the file of the project in this directory. One that cannot be read is the project's.
+    private func foundInProject() throws -> [Found] {
+        let directory = FileManager.default.currentDirectoryPath
+        guard "\(directory)/\(projectFile)" != path, let file = try? ConfigFile("\(directory)/\(projectFile)") else {
+            return []
+        }
+        return (try? found(in: file))?.map { Found(entry: $0.entry, place: $0.place, project: directory) } ?? []
     }
 
     private func named(_ name: String, _ value: JSONValue) -> MCPServerEntry? {
@@ -200,7 +276,10 @@ struct MCPHostIntegration: Integration {
             : [("command", .string(command)), ("args", .strings(server.arguments))]
         var entry = JSONObject(type + words)
         let places = home.placesOfSignIns
-        if !places.isEmpty { entry[form == .list ? "environment" : "env"] = .object(JSONObject(places)) }
+        if !places.isEmpty {
+            let values = places.map { (name: $0.name, value: JSONValue.string($0.value)) }
+            entry[form == .list ? "environment" : "env"] = .object(JSONObject(values))
+        }
         return entry
     }
 }
@@ -208,16 +287,25 @@ struct MCPHostIntegration: Integration {
 extension Home {
     /// The variables of this command that say where sign-ins and profiles are. The program that starts the bridge may not pass them
     /// on, and the bridge would look in another place.
-    fileprivate var placesOfSignIns: [(name: String, value: JSONValue)] {
+    var placesOfSignIns: [(name: String, value: String)] {
         ["IDENTITYCTL_CACHE", "XDG_STATE_HOME", "XDG_CONFIG_HOME"].compactMap { name in
-            environment[name].map { (name, .string($0)) }
+            environment[name].map { (name, $0) }
         }
     }
 }
 
+extension MCPHostStart {
+    static let codex = MCPHostStart(
+        seconds: 75,
+        variables: [
+            "HOME", "LANG", "LOGNAME", "PATH", "PWD", "SHELL", "SSL_CERT_FILE", "TMPDIR", "USER",
+        ] + LinesIntegration.passedOn
+    )
+}
+
 extension LinesIntegration {
     /// The variables that Codex passes on by their names. It starts a server with few of them.
-    private static let passedOn =
+    fileprivate static let passedOn =
         [
             "DISPLAY", "WAYLAND_DISPLAY", "XAUTHORITY", "XDG_RUNTIME_DIR", "DBUS_SESSION_BUS_ADDRESS", "BROWSER",
             "SSH_CONNECTION", "https_proxy", "HTTPS_PROXY", "all_proxy", "ALL_PROXY", "no_proxy", "NO_PROXY",
@@ -240,11 +328,11 @@ extension LinesIntegration {
                 func list(_ words: [String]) -> String {
                     "[\(words.map { JSONValue.string($0).jsonText }.joined(separator: ", "))]"
                 }
-                let values = home.placesOfSignIns.map { "\($0.name) = \($0.value.jsonText)" }
+                let values = home.placesOfSignIns.map { "\($0.name) = \(JSONValue.string($0.value).jsonText)" }
                 let items =
                     [
                         "command = \(JSONValue.string(home.command).jsonText)", "args = \(list(server.arguments))",
-                        "env_vars = \(list(passedOn))", "startup_timeout_sec = 75",
+                        "env_vars = \(list(passedOn))", "startup_timeout_sec = \(MCPHostStart.codex.seconds)",
                     ] + (values.isEmpty ? [] : ["env = { \(values.joined(separator: ", ")) }"])
                 return (["\(key)\(server.name) = { \(items.joined(separator: ", ")) }"], [])
             },

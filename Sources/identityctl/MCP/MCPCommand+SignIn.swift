@@ -153,6 +153,13 @@ extension MCPCommand {
         }
     }
 
+    /// Whether a token can be had without a person.
+    func isSignedIn(_ session: Session) async throws -> Bool {
+        session.use(try environment(above: session.environment).profile)
+        if case .none = try await need(of: SignInDemand(), session) { return true }
+        return false
+    }
+
     /// The turn to sign in; `nil` without a home directory.
     func turns(_ environment: Environment) throws -> SignInTurn? {
         let directory = try ProfileDirectory(environment)

@@ -4,6 +4,7 @@ import FoundationEssentials
 import Glibc
 import IdentityClient
 import OAuthWire
+import SystemSupport
 
 /// What a server answered to the first messages of hosts, so that the next start of a host waits for nothing: a file for each
 /// server, account and revision. It holds no secret.
@@ -22,6 +23,11 @@ struct MCPMemory: Sendable {
     let server: String
     /// Returns the account that the server answers.
     let account: @Sendable () async throws -> String
+    private let queue = QueueExecutor("identityctl.mcp-answers")
+
+    init(directory: String?, server: String, account: @escaping @Sendable () async throws -> String) {
+        (self.directory, self.server, self.account) = (directory, server, account)
+    }
 
     /// Whether the answer to a message is remembered: to a first message, or to the request for a whole list.
     static func keeps(_ message: MCPMessage) -> Bool {
@@ -38,7 +44,9 @@ struct MCPMemory: Sendable {
 
     /// Returns the remembered answer, as one to this message.
     func answer(to message: MCPMessage, _ revision: String) async -> MCPMessage? {
-        guard let path = await path(revision), let line = Self.read(path)[message.method ?? ""] else { return nil }
+        guard let path = await path(revision), let answers = try? await queue.run({ Self.read(path) }),
+            let line = answers[message.method ?? ""]
+        else { return nil }
         return try? MCPMessage(line).identified(as: message)  // a damaged file holds nothing
     }
 
@@ -47,9 +55,14 @@ struct MCPMemory: Sendable {
         guard answer.members.places["result"] != nil || answer.isRefusalOfMethod, let method = message.method,
             let path = await path(revision)
         else { return }
+        // One after the other, so that none is lost.
+        try? await queue.run { keep(Self.kept(answer), method, at: path) }
+    }
+
+    private func keep(_ line: [UInt8]?, _ method: String, at path: String) {
         var answers = Self.read(path)
         let before = answers
-        answers[method] = Self.kept(answer)
+        answers[method] = line
         // What is larger than a file may be is the newest answer.
         if answers.values.map(\.count).reduce(0, +) > Self.maximumBytes { answers[method] = nil }
         guard answers != before else { return }

@@ -42,6 +42,15 @@ struct Environment: Sendable {
         return environment
     }
 
+    /// Returns the variables with another value for one of them; unchanged for `nil`.
+    func replacing(_ name: String, with value: String?) -> Environment {
+        guard let value else { return self }
+        let lookup = lookup
+        var environment = Environment(lookup: { $0 == name ? value : lookup($0) })
+        environment.profile = profile
+        return environment
+    }
+
     /// Returns the variables without those that stand in for options, and without a profile.
     var withoutOptions: Environment {
         let lookup = lookup

@@ -256,4 +256,32 @@ import Testing
         #expect(text.contains(#""args":["mcp","--profile","corp","\#(address)"]"#), "\(text)")
         #expect(!text.contains("proxy"), "\(text)")
     }
+
+    /// `claude mcp add notes -- identityctl mcp URL` writes an entry for one project, and a team keeps its entries in `.mcp.json`.
+    @Test(.timeLimit(.minutes(1))) func seesTheEntriesOfProjects() async throws {
+        let person = try await Person()
+        let entry = #"{"type":"stdio","command":"identityctl","args":["mcp","\#(Self.address)"],"env":{}}"#
+        let other = #"{"command":"npx","args":["x"]}"#
+        let project = #"{"/work/p": {"mcpServers": {"notes": \#(entry), "mine": \#(other)}, "a": 1}, "/work/q": {}}"#
+        try person.write(#"{"projects": \#(project), "mcpServers": {"all": \#(entry)}}"#, to: ".claude.json")
+        let teams = #"{"mcpServers": {"team": \#(entry)}}"#
+        try person.write(teams, to: "proj/.mcp.json")
+        try person.write(#"{"servers": {"team": \#(entry)}}"#, to: "proj/.vscode/mcp.json")
+        let tool = try Person.program.shellWord
+        func inProject(_ line: String) async throws -> Tool.Outcome {
+            try await person.shell("cd \(person.home)/proj && \(tool) \(line)")
+        }
+        let doctor = try await inProject("doctor --without-browser").output
+        for name in ["all (no token)", "notes in /work/p (no token)", "team in \(person.home)/proj (no token)"] {
+            #expect(doctor.contains(name), "\(doctor)")
+        }
+        #expect(doctor.contains("vscode"))
+        // The file that a team shares stays.
+        let undone = try await inProject("integrate claude-code --undo")
+        #expect(undone.status == 0 && undone.errors.contains("'team' in ./.mcp.json"), "\(undone)")
+        let kept = #"{"/work/p": {"mcpServers": {"mine": \#(other)}, "a": 1}, "/work/q": {}}"#
+        #expect(person.text(".claude.json") == #"{"projects": \#(kept)}"#)
+        #expect(person.text("proj/.mcp.json") == teams)
+        #expect(try await inProject("integrate claude-code --undo").errors.contains("Nothing to change"))
+    }
 }

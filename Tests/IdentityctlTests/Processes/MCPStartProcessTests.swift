@@ -171,6 +171,7 @@ final class MCPStartProcessTests {
         #expect(answer.object("result")?.bool("isError") == true, "\(answer)")
         #expect(text(answer).contains("To sign in, run: identityctl login --profile work"), "\(answer)")
         // The same bridge finds a sign-in that was made elsewhere.
+        person.variables["IDENTITYCTL_BROWSER"] = BrowserStandIn.name
         _ = try await person.login()
         try bridge.type(#"{"id":4,"method":"tools/list"}"#)
         #expect(names(try await bridge.answer(4)) == ["echo"])
