@@ -57,6 +57,9 @@ struct SignInTurn: Sendable {
     /// Notes that a page opens where the person was signed in before.
     func noteQuestion() throws { try PlainFile.write([], to: asked) }
 
+    /// Takes that back: no page opened.
+    func forgetQuestion() { _ = PlainFile.remove(asked) }
+
     /// Whether such a page opened in the last minute: a server could demand one for each message.
     var hasAskedLately: Bool { Self.wasWritten(asked, within: Self.interval) }
 

@@ -23,6 +23,8 @@ final class MCPAccess: Sendable {
         let text = Mutex<String?>(nil)
     }
 
+    /// Shows the page of a sign-in through the host.
+    let offer: MCPOffer
     private let command: MCPCommand
     private let session: Session
     private let transport: MCPTransport
@@ -32,7 +34,7 @@ final class MCPAccess: Sendable {
     private let signIns = SingleFlight<SignInDemand, Void>()
 
     init(_ command: MCPCommand, _ session: Session) throws {
-        (self.command, self.session) = (command, session)
+        (self.command, self.session, offer) = (command, session, MCPOffer(server: command.url))
         transport = MCPTransport(try command.provider.transport(session.environment, timeout: MCPTransport.silence))
     }
 
@@ -126,11 +128,11 @@ final class MCPAccess: Sendable {
     private func signIn(_ demand: SignInDemand, after error: AuthenticationError) async throws {
         let environment = session.environment
         guard try environment.given("agent", nil) == nil, try SignInTurn.isAllowed(environment) != false,
-            SignInTurn.isPossible(environment), let turns = try command.turns(environment)
+            offer.isPossible || SignInTurn.isPossible(environment), let turns = try command.turns(environment)
         else { throw error }
         let wanted = SignInDemand(scopes: demand.scopes.union(made.withLock(\.demanded)), refused: demand.refused)
         try await signIns.run(wanted) { [self] in
-            try await signIn(wanted, after: error, turns)
+            try await offer.offering(turns) { try await self.signIn(wanted, after: error, turns) }
         }
     }
 
@@ -152,6 +154,8 @@ final class MCPAccess: Sendable {
                 session.console.line(SignInTurn.hasAsked)
                 throw error.saying(error.code, "\(error.message) \(SignInTurn.hasAsked)")
             }
+            let isOffered = offer.isPossible
+            guard isOffered || SignInTurn.isPossible(session.environment) else { throw error }
             let options = command.options(demanding: demand.scopes)
             session.console.line(
                 "A person has to sign in. The browser opens; the same from a terminal: "
@@ -161,11 +165,12 @@ final class MCPAccess: Sendable {
                 "/proc/self/exe",
                 arguments: ["identityctl", "mcp", command.url, "--sign-in"]
                     + (demand.refused.map { ["--refused=\($0)"] } ?? []) + options.words,
-                environment: Self.variables,
+                environment: Self.variables.merging(isOffered ? MCPOffer.variables(turns) : [:]) { $1 },
                 timeout: max(.zero, end - .now)
             )
             switch outcome {
             case .exited(status: 0): continue
+            case _ where isOffered && !offer.isPossible: continue  // the browser opens
             case .running: throw pending(error)
             default: throw error
             }

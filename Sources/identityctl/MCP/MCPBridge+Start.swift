@@ -52,6 +52,7 @@ extension MCPBridge {
                 state.initialize = message
                 (state.start.revision, state.start.outdated) = (revision, nil)
             }
+            access.offer.begin(message) { await self.write($0) }
         }
         let isFirst = state.withLock { $0.start.asked.insert(method).inserted }
         if isFirst, let kept = await remembered(message, version) {

@@ -101,7 +101,7 @@ final class MCPBridge: Sendable {
         do {
             switch line {
             case .whole(let text):
-                for message in try MCPMessage.all(in: text) { await begin(message) }
+                for message in try MCPMessage.all(in: text) where !access.offer.take(message) { await begin(message) }
             case .tooLong: throw MCPMessage.Problem.tooLarge
             }
         } catch {

@@ -10,6 +10,7 @@ import SystemSupport
 /// say itself that it serves the address, as with a helper.
 extension MCPCommand {
     func environment(above variables: Environment) throws -> Environment {
+        guard page == nil else { return variables }
         guard !provider.namesOne(variables), try variables.given("resource", provider.resource) == nil else {
             throw UsageError(
                 """
@@ -172,6 +173,14 @@ extension MCPCommand {
         return path.map(SignInTurn.init)
     }
 
+    /// The place of the notes about a sign-in, by its last part.
+    func signInDirectory(_ name: String, _ environment: Environment) throws -> String {
+        guard let directory = try ProfileDirectory(environment).signInPath(named: name) else {
+            throw UsageError("--page: this is no name of a sign-in.")
+        }
+        return directory
+    }
+
     /// Signs in, unless another process does, or has done so.
     ///
     /// - Throws: The errors of a sign-in. One that came to nothing is noted, so that no tab opens for a while.
@@ -185,7 +194,11 @@ extension MCPCommand {
         } catch AuthenticationError.Code.cacheBusy {
             return
         }
-        defer { turn.end() }
+        MCPOffer.Page.remove(turns)
+        defer {
+            MCPOffer.Page.remove(turns)
+            turn.end()
+        }
         let demand = SignInDemand(scopes: try token.scopes(session.environment), refused: refused)
         guard case .needed(let account) = try await need(of: demand, session) else { return }
         guard !turns.isDeclined else { throw AuthenticationError(.userCancelled, SignInTurn.wasDeclined) }

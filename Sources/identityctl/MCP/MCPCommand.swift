@@ -44,11 +44,16 @@ struct MCPCommand: ToolCommand {
     @Option(name: .customLong("renew"), help: .hidden)
     var renewed: String?
 
+    /// Leaves the address in place of `url` for bridges to offer: as the browser of a sign-in, in the directory of this name.
+    @Option(help: .hidden)
+    var page: String?
+
     var clientOptions: ProviderOptions? { provider }
     var asksAgent: Bool { true }
     var sharedOptions: SharedOptions { SharedOptions(provider, token, account) }
 
     func run(in session: Session) async throws {
+        if let page { return try MCPOffer.Page.leave(url, in: try signInDirectory(page, session.environment)) }
         guard !signsIn else { return try await signIn(session) }
         if let renewed { return try await renew(renewed, session) }
         let access = try MCPAccess(self, session)

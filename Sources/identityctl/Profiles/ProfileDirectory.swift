@@ -60,6 +60,12 @@ struct ProfileDirectory: Sendable {
         state.map { "\($0)/helper-sign-in/\(Digest.hexadecimal(of: ["resource", address]).prefix(32))" }
     }
 
+    /// One of both, by the last part of its path; `nil` also for a name that none of them has.
+    func signInPath(named name: String) -> String? {
+        guard name.utf8.areAlphanumeric(or: "._-"), name.utf8.first?.isAlphanumeric == true else { return nil }
+        return state.map { "\($0)/helper-sign-in/\(name)" }
+    }
+
     /// - Throws: `UsageError` if there is no such profile, or if its file cannot be used.
     func profile(named name: ProfileName) throws -> Profile {
         guard let (path, bytes, mode) = try found(name) else {
