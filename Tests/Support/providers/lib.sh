@@ -18,6 +18,7 @@ dot_environment() { echo "${XDG_CACHE_HOME:-$HOME/.cache}/swift-identity-client-
 
 # Where MSAL Python, servers that say who issues their tokens, and pip, uv and AWS's program are installed.
 msal_environment() { echo "${XDG_CACHE_HOME:-$HOME/.cache}/swift-identity-client-tests/msal"; }
+ai_environment() { echo "${XDG_CACHE_HOME:-$HOME/.cache}/swift-identity-client-tests/ai"; }
 resources_environment() { echo "${XDG_CACHE_HOME:-$HOME/.cache}/swift-identity-client-tests/resources"; }
 programs_environment() { echo "${XDG_CACHE_HOME:-$HOME/.cache}/swift-identity-client-tests/programs"; }
 
