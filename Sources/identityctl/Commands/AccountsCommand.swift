@@ -69,13 +69,31 @@ struct AccountsCommand: ToolCommand {
             try session.result(JSONReport.accounts(accounts, default: chosen).line + "\n")
         } else {
             if accounts.isEmpty { session.console.line("No account is signed in.") }
+            let isForPerson = StandardStream.output.isTerminal
+            let isNameless = isForPerson && accounts.contains { $0.username == nil && $0.displayName == nil }
             try session.result(
                 PlainReport.accounts(
                     accounts,
                     default: accounts.count > 1 ? chosen : nil,
-                    inColumns: StandardStream.output.isTerminal
+                    namelessAs: isNameless ? await entries(session.environment) : nil,
+                    inColumns: isForPerson
                 )
             )
         }
+    }
+
+    /// The entries of AI programs that use these accounts; `nil` for none. A server that says nothing about its people is known by
+    /// them.
+    private func entries(_ environment: Environment) async -> String? {
+        guard let profile = environment.profile, let home = try? Home(environment) else { return nil }
+        var found: [String] = []
+        for tool in IntegratedTool.all where tool.asks == .servers {
+            // A file that cannot be read names nothing.
+            for use in (try? await tool.integration(in: home).uses()) ?? [] {
+                let isOurs = use.profile.map { $0 == profile.name.text } ?? use.resource.map { (try? profile.reaches($0)) == true }
+                if isOurs == true { found.append("\(tool.name): \(use.text)") }
+            }
+        }
+        return found.isEmpty ? nil : found.joined(separator: ", ")
     }
 }

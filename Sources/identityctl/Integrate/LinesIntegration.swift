@@ -15,6 +15,8 @@ struct LinesIntegration: Integration {
     var common: [String] = []
     /// Returns the setting that a line makes.
     let use: @Sendable (String) -> IntegrationUse?
+    /// Returns the settings that a person's own lines make, which stay.
+    var usesOfPerson: @Sendable ([String]) -> [IntegrationUse] = { _ in [] }
     /// Whether a line of these that makes the same setting as another one is an older form of it.
     var replacesSameUse = false
     /// Whether another tool uses the same link.
@@ -56,7 +58,10 @@ struct LinesIntegration: Integration {
         if !isNeeded { isNeeded = try await isLinkShared() }
         return IntegrationPlan(
             changes: (removed.isEmpty ? [] : [.write(file, content.bytes, "remove \(removed.joined(separator: "; "))")])
-                + (isNeeded ? [] : link?.removing() ?? [])
+                + (isNeeded ? [] : link?.removing() ?? []),
+            notes: usesOfPerson(content.others).map {
+                "The entry '\($0.label.printable)' in \(path.printable) is your own, and stays. Remove it there."
+            }
         )
     }
 
@@ -66,6 +71,7 @@ struct LinesIntegration: Integration {
     }
 
     func uses() async throws -> [IntegrationUse] {
-        try MarkedLines(try ConfigFile(path), of: tool.name).lines.compactMap(use)
+        let content = try MarkedLines(try ConfigFile(path), of: tool.name)
+        return content.lines.compactMap(use) + usesOfPerson(content.others)
     }
 }

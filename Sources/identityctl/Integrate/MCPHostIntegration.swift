@@ -311,6 +311,13 @@ extension LinesIntegration {
             "SSH_CONNECTION", "https_proxy", "HTTPS_PROXY", "all_proxy", "ALL_PROXY", "no_proxy", "NO_PROXY",
         ] + ["agent", "profile", "sign-in", "browser", "proxy", "ca-file"].map(Environment.variable)
 
+    /// Returns the texts of a line until the end of a list. Those of commands are written as in JSON.
+    private static func words(in line: String) -> [String] {
+        let parts = line.utf8.split(separator: UInt8(ascii: "\""), omittingEmptySubsequences: false)
+        let end = parts.indices.first { $0 % 2 == 0 && parts[$0].contains(UInt8(ascii: "]")) } ?? parts.endIndex
+        return parts.indices.filter { $0 % 2 == 1 && $0 < end }.map { String(Substring(parts[$0])) }
+    }
+
     /// Codex has a table for each server. One line means the same, and stands before all tables. Its usual time for a start is too
     /// short for a sign-in.
     ///
@@ -348,11 +355,19 @@ extension LinesIntegration {
                 // The line's own quotes are those of JSON.
                 guard line.hasPrefix(key) else { return nil }
                 let name = line.dropFirst(key.count).prefix { $0 != " " }
-                let parts = line.utf8.split(separator: UInt8(ascii: "\""), omittingEmptySubsequences: false)
-                // The words end where the list of arguments does.
-                let end = parts.indices.first { $0 % 2 == 0 && parts[$0].contains(UInt8(ascii: "]")) } ?? parts.endIndex
-                let words = parts.indices.filter { $0 % 2 == 1 && $0 < end }.map { String(Substring(parts[$0])) }
-                return MCPServerEntry(name: String(name), words: words)?.use
+                return MCPServerEntry(name: String(name), words: words(in: line))?.use
+            },
+            usesOfPerson: { lines in
+                // Each table goes to the next one.
+                let tables = lines.indices.filter { lines[$0].hasPrefix("[") } + [lines.endIndex]
+                return zip(tables, tables.dropFirst()).compactMap { start, end in
+                    let name = lines[start].dropFirst().prefix { $0 != "]" }
+                    let texts = ["command", "args"].flatMap { key in
+                        lines[start..<end].first { $0.hasPrefix(key) }.map { words(in: $0) } ?? []
+                    }
+                    guard name.hasPrefix(key) else { return nil }
+                    return MCPServerEntry(name: String(name.dropFirst(key.count)), words: texts)?.use
+                }
             },
             replacesSameUse: true
         )

@@ -7,11 +7,18 @@ import OAuthWire
 enum PlainReport {
     /// Returns one line for each account: the username or else the name, the ID, the environment, `default` for the default
     /// account, and the end of the sign-in if the provider told it. Tabs separate them, or columns for a person.
-    static func accounts(_ accounts: [Account], default chosen: Account? = nil, inColumns: Bool) -> String {
+    ///
+    /// - Parameter nameless: What stands for the name of an account without one.
+    static func accounts(
+        _ accounts: [Account],
+        default chosen: Account? = nil,
+        namelessAs nameless: String? = nil,
+        inColumns: Bool
+    ) -> String {
         let rows = accounts.map { account in
             let end = account.refreshTokenExpiresOn.map { "until \($0.utcText)" }
             let mark = account.id == chosen?.id ? "default" : end.map { _ in "" }  // the end is always the fifth
-            let name = (account.username ?? account.displayName ?? "-").printable
+            let name = (account.username ?? account.displayName ?? nameless ?? "-").printable
             let row = [name, account.id.rawValue.printable, account.environment.printable]
             return row + [mark, end].compactMap(\.self)
         }

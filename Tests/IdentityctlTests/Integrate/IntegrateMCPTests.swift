@@ -257,6 +257,20 @@ import Testing
         #expect(!text.contains("proxy"), "\(text)")
     }
 
+    /// `codex mcp add notes -- identityctl mcp URL` writes a table.
+    @Test(.timeLimit(.minutes(1))) func seesATableOfThePersons() async throws {
+        let person = try await Person()
+        let table =
+            "model = \"m\"\n\n[mcp_servers.notes]\ncommand = \"identityctl\"\nargs = [\"mcp\", \"\(Self.address)\"]\n\n"
+            + "[mcp_servers.mine]\ncommand = \"npx\"\nargs = [\"mcp\", \"x\"]\n"
+        try person.write(table, to: ".codex/config.toml")
+        let doctor = try await person.run(["doctor", "--without-browser"])
+        #expect(doctor.output.contains("notes (no token)") && !doctor.output.contains("mine"), "\(doctor)")
+        let undone = try await person.integrate("codex", "--undo")
+        #expect(undone.errors.contains("The entry 'notes' in"), "\(undone)")
+        #expect(person.text(".codex/config.toml") == table)
+    }
+
     /// `claude mcp add notes -- identityctl mcp URL` writes an entry for one project, and a team keeps its entries in `.mcp.json`.
     @Test(.timeLimit(.minutes(1))) func seesTheEntriesOfProjects() async throws {
         let person = try await Person()

@@ -58,6 +58,23 @@ struct MCPSignInProcessTests {
         #expect(page.contains(url) && page.contains(setup.issuer))
     }
 
+    /// The server says nothing about the person, who knows the account by the entry that was set up for it.
+    @Test func namesTheEntryOfAnAccountWithoutAName() async throws {
+        let bridge = try bridge()
+        try await visit(bridge)
+        _ = try await bridge.answer(1)
+        let set = try await Tool.run(["integrate", "claude-code", "--resource", url, "--name", "notes"], variables)
+        #expect(set.status == 0, "\(set)")
+        let terminal = try PseudoTerminal()
+        let list = ["accounts", "--resource", url]
+        let shown = try Tool(list, variables, outputPath: terminal.path)
+        #expect(try await shown.outcome().status == 0)
+        let line = terminal.shown()
+        #expect(line.hasPrefix("claude-code: notes  "), "\(line)")
+        // A script gets what it got before.
+        #expect(try await Tool.run(list, variables).output.hasPrefix("-\t"))
+    }
+
     @Test func losesNothingIfTheHostEndsTheBridge() async throws {
         let bridge = try bridge()
         _ = try await bridge.poll("a page") { browser.address }
