@@ -27,6 +27,11 @@ package struct Descriptor: ~Copyable {
         try open(path, in: AT_FDCWD, flags: O_RDONLY | O_DIRECTORY, path: path)
     }
 
+    /// Waits until the names in the directory at `path`, which may be a symbolic link, are on the disk.
+    package static func synchronizeDirectory(_ path: String) throws(SystemCallError) {
+        try open(path + "/.", in: AT_FDCWD, flags: O_RDONLY | O_DIRECTORY, path: path)?.synchronize()
+    }
+
     /// Opens the directory `name` in this directory; `nil` if there is none.
     package func directory(_ name: String) throws(SystemCallError) -> Descriptor? {
         try open(name, flags: O_RDONLY | O_DIRECTORY)

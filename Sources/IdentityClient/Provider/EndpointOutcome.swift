@@ -71,6 +71,21 @@ extension HTTPResponse {
     }
 }
 
+extension HTTPResponse {
+    /// Whether a proxy or a gateway gave the status of a refusal to a refresh: with a page, or with a challenge of its own. The
+    /// provider did not see the refresh token.
+    ///
+    /// - Parameter isPage: Whether the body is there, and no JSON object.
+    fileprivate func isFromTheWay(isPage: Bool) -> Bool {
+        let schemes = headerFields[values: .wwwAuthenticate].map { $0.lowercased().prefix { $0 != " " } }
+        return switch status.code {
+        case 407: true
+        case 400, 401: isPage || schemes.contains { ["basic", "negotiate", "ntlm"].contains($0) }
+        default: false
+        }
+    }
+}
+
 extension EndpointOutcome<JSONObject> {
     /// - Parameter grant: The credential that was redeemed, or `nil` where none was.
     init(_ response: HTTPResponse, _ body: [UInt8], grant: GrantType?, now: Int64, context: RequestContext) {
@@ -93,19 +108,23 @@ extension EndpointOutcome<JSONObject> {
         case 200..<300 where words == nil:
             self = json.map(Self.accepted) ?? .refused(.malformed("it is not a JSON object", context))
         case 300..<400:
-            self = .refused(
-                context.error(
-                    .malformedResponse,
-                    "The provider answered with a redirect (\(status)), which is never followed."
-                )
-            )
+            // A query could hold what was posted.
+            let place = response.headerFields[.location].map { String($0.prefix { !"?#".contains($0) }) }
+            let target = place.map { " to \(WireText.quoted($0))" } ?? ""
+            let text = "The provider answered with a redirect (\(status))\(target), which is never followed. Has it moved?"
+            self = .refused(context.error(.malformedResponse, text))
         case 429:
             self = .refused(.unavailable(.throttled, status, words, retryAfter, context))
         case 408, 500...:
             let error = AuthenticationError.unavailable(.serverUnavailable, status, words, retryAfter, context)
             self = Self.isOfAGateway(status) && retryAfter == nil ? .ambiguous(error) : .refused(error)
+        case 400..<500
+        where words == nil && grant == .refreshToken && response.isFromTheWay(isPage: json == nil && !isEmpty):
+            self = .refused(.foreign(.serverUnavailable, status, nil, context))
         case 402..<500 where words == nil && !isEmpty:
-            self = .refused(.foreign(status, json.flatMap(ErrorResponse.foreignWords), context))
+            self = .refused(
+                .foreign(.malformedResponse, status, json.flatMap(ErrorResponse.foreignWords), context)
+            )
         default:  // Deviation: Entra ID may refuse with status 200.
             self = .refused(
                 OAuthErrorMapping.error(
@@ -147,13 +166,18 @@ extension AuthenticationError {
     /// The error for an answer of a firewall, a proxy or a gateway, with a page or with JSON without an OAuth error.
     /// The state of the tokens is unknown, and a new sign-in would end the same way.
     ///
-    /// 400 and 401 are the statuses of refusals, whatever the body is.
+    /// 400 and 401 are the statuses of refusals. For a refresh, a page does not make them one.
     /// - SeeAlso: [RFC 6749 §5.2](https://www.rfc-editor.org/rfc/rfc6749#section-5.2)
-    fileprivate static func foreign(_ status: Int, _ words: String?, _ context: RequestContext) -> AuthenticationError {
+    fileprivate static func foreign(
+        _ code: AuthenticationError.Code,
+        _ status: Int,
+        _ words: String?,
+        _ context: RequestContext
+    ) -> AuthenticationError {
         var server = ServerError(nil, status: status)
         server.errorDescription = words
         return context.error(
-            .malformedResponse,
+            code,
             """
             Something has answered \(status) in the provider's place: the answer has none of OAuth's errors. A \
             firewall, a gateway or a captive portal does that; or is this not the right authority?

@@ -96,7 +96,7 @@ package enum SecureDirectory {
             // An existing entry may be anything; opening checks it.
             if try SystemCall.status(of: directory, followingLinks: true) != nil { continue }
             guard try SystemCall.makeDirectory(directory) else { continue }
-            try Descriptor.directory(FilePath.split(directory).directory)?.synchronize()
+            try Descriptor.synchronizeDirectory(FilePath.split(directory).directory)
         }
     }
 

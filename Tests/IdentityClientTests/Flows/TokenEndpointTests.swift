@@ -10,14 +10,17 @@ import Testing
 @Suite struct EndpointOutcomeTests {
     enum Meaning: String, Sendable { case granted, refused, ambiguous }
 
-    private func answer(_ status: Int, _ body: String, _ retryAfter: String? = nil) -> (Meaning, AuthenticationError?) {
-        var fields = HTTPFields()
-        if let retryAfter { fields[.retryAfter] = retryAfter }
+    private func answer(
+        _ status: Int,
+        _ body: String,
+        _ fields: HTTPFields = [:],
+        grant: GrantType = .refreshToken
+    ) -> (Meaning, AuthenticationError?) {
         let response = HTTPResponse(status: .init(code: status), headerFields: fields)
         let outcome = EndpointOutcome<TokenResponse>(
             response,
             Array(body.utf8),
-            grant: .refreshToken,
+            grant: grant,
             now: Fixture.now,
             context: Fixture.context
         )
@@ -55,17 +58,17 @@ import Testing
             (200, #"{"access_token":"a","token_type":"Bearer","expires_in":[]}"#, .refused, .malformedResponse),
             (301, "", .refused, .malformedResponse), (302, tokens, .refused, .malformedResponse),
             (307, "", .refused, .malformedResponse), (308, "", .refused, .malformedResponse),
-            (400, "", .refused, .signInExpired), (400, "<html>", .refused, .signInExpired),
+            (400, "", .refused, .signInExpired), (400, "<html>", .refused, .serverUnavailable),
             (403, #"{"error":"invalid_code"}"#, .refused, .signInExpired),
             (401, #"{"error":"invalid_client"}"#, .refused, .clientNotRegistered), (404, "", .refused, .configuration),
-            (405, "", .refused, .signInExpired), (401, "<html>", .refused, .signInExpired),
+            (405, "", .refused, .signInExpired), (401, "<html>", .refused, .serverUnavailable),
             (403, "", .refused, .signInExpired), (400, "{}", .refused, .signInExpired),
             // JSON from a gateway.
             (403, "{}", .refused, .malformedResponse), (403, #"{"message":"Forbidden"}"#, .refused, .malformedResponse),
             (404, #"{"error":{"code":404}}"#, .refused, .malformedResponse),
             // A page with such a status comes from a proxy or firewall, not from the token endpoint (RFC 6749 §5.2).
             (403, "<html>", .refused, .malformedResponse), (404, "<html>", .refused, .malformedResponse),
-            (407, "[]", .refused, .malformedResponse), (451, "Blocked", .refused, .malformedResponse),
+            (407, "[]", .refused, .serverUnavailable), (407, "", .refused, .serverUnavailable), (451, "Blocked", .refused, .malformedResponse),
             (499, "\u{0}", .refused, .malformedResponse),
             (408, "", .ambiguous, .serverUnavailable), (429, "", .refused, .throttled),
             (429, #"{"error":"invalid_grant"}"#, .refused, .throttled),
@@ -80,6 +83,31 @@ import Testing
         #expect(found == meaning)
         #expect(error?.code == code)
         #expect(error?.retryAfter == nil)
+    }
+
+    /// A gateway's or a proxy's demand for a password of its own says nothing about the refresh token.
+    @Test(
+        arguments: [
+            (401, "", "Basic realm=vpn", .serverUnavailable), (401, "{}", "negotiate", .serverUnavailable),
+            (400, #"{"a":1}"#, "NTLM", .serverUnavailable), (401, "", #"Bearer error="invalid_token""#, .signInExpired),
+            (401, #"{"error":"invalid_client"}"#, "Basic realm=api", .clientNotRegistered),
+            (401, #"{"error":"invalid_grant"}"#, "Negotiate", .signInExpired),
+        ] as [(Int, String, String, AuthenticationError.Code)]
+    )
+    func tellsAGatewaysChallengeFromARefusal(status: Int, body: String, challenge: String, code: AuthenticationError.Code)
+    {
+        #expect(answer(status, body, [.wwwAuthenticate: challenge]).1?.code == code)
+    }
+
+    /// Only a refresh spends something that a gateway's page must not be believed about.
+    @Test(arguments: [400, 401]) func readsAPageAtASignInByItsStatus(status: Int) {
+        let code = answer(status, "<html>", grant: .authorizationCode).1?.code
+        #expect(code == (status == 400 ? .loginRequired : .configuration))
+    }
+
+    @Test func namesWhereARedirectLeads() {
+        let message = answer(301, "", [.location: "https://new.example/token?refresh_token=r"]).1?.message
+        #expect(message?.contains("'https://new.example/token', which is never followed") == true)
     }
 
     /// A refusal of a code in other words than OAuth's is not answered by another sign-in, and its words are shown.
@@ -116,7 +144,7 @@ import Testing
     )
     func honoursRetryAfter(value: String, seconds: Int?) {
         for status in [408, 429, 500, 503] {
-            let (meaning, error) = answer(status, "", value)
+            let (meaning, error) = answer(status, "", [.retryAfter: value])
             #expect(error?.retryAfter == seconds.map { .seconds($0) }, "\(status)")
             #expect(meaning == (seconds == nil && [408, 503].contains(status) ? .ambiguous : .refused), "\(status)")
         }

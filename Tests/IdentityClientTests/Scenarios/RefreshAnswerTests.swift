@@ -14,6 +14,8 @@ struct RefreshAnswerTests {
         WrongAnswer.toAnyGrant + [
             (.refusal("invalid_grant", status: 200), .signInExpired),
             (.emptyBadRequest, .signInExpired),
+            (WrongAnswer.blockPage(status: 400), .serverUnavailable),
+            (WrongAnswer.blockPage(status: 401), .serverUnavailable),
         ]
 
     @Test(arguments: wrong.indices)
