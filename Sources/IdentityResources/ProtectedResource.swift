@@ -199,11 +199,13 @@ struct ResourceDiscovery: Sendable {
             let place = candidate.isNamed ? try await place(of: metadata, saidAt: candidate.url) : metadata.resource
             return ProtectedResource(metadata, place: place, demanded: Self.scopes(challenges))
         }
+        let isMissing = response.status == .notFound
         throw context.error(
             .unsupported,
             """
-            \(address.withoutQuery) does not say who issues its tokens (RFC 9728): nothing that can be used is at \
-            \(tried.joined(separator: ", ")). Configure the authority in place of it.
+            \(address.withoutQuery)\(isMissing ? " answers 404, and" : "") does not say who issues its tokens (RFC 9728): \
+            nothing that can be used is at \(tried.joined(separator: ", ")). \
+            \(isMissing ? "Check its path." : "Configure the authority in place of it.")
             """
         )
     }
@@ -213,11 +215,12 @@ struct ResourceDiscovery: Sendable {
         var found: [Candidate] = []
         if let named = challenges.lazy.compactMap({ $0.parameters["resource_metadata"] }).first {
             guard let place = WebAddress(named), !place.mayBeLoopback || place.origin == address.origin else {
+                let advice = address.mayBeLoopback ? ", by another name or port. Call the resource by that one" : ""
                 throw context.error(
                     .untrustedAuthority,
                     """
                     \(address.host) says that its metadata is at \(WireText.quoted(named)), which is not asked: it \
-                    is not an https address, or one of this computer.
+                    is not an https address, or one of this computer\(advice).
                     """
                 )
             }

@@ -36,15 +36,16 @@ struct Identityctl: AsyncParsableCommand {
     static func main() async {
         StandardStream.fillClosed()
         var isWhole = false
-        var arguments = Array(CommandLine.arguments.dropFirst())
+        let words = InheritedState.words
+        var arguments = Array(words.dropFirst())
         do {
             // Without /proc there is not even the program's name here, and libdispatch ends programs at random.
-            guard !CommandLine.arguments.isEmpty else {
+            guard !words.isEmpty else {
                 throw SystemFailure("/proc is not mounted here, and no argument can be read. Mount it, and try again.")
             }
             try OpenFileLimit.check()
             if Helper.isHelp(arguments) { show(helpMessage(for: HelperCommand.self)) }
-            if let command = HelperCommand(calledAs: CommandLine.arguments) { try await command.run() }
+            if let command = HelperCommand(calledAs: words) { try await command.run() }
             try checkHelp(arguments)
             // What follows -- is another program's.
             if let index = arguments.prefix(while: { $0 != "--" }).firstIndex(of: ShortHelp.wholeOption) {

@@ -69,6 +69,32 @@ struct ProtectedResourceTests {
         #expect(transport.requests.allSatisfy { $0.method == .get && $0.headerFields[.authorization] == nil })
     }
 
+    /// A wrong path, and this computer by another name than the API's own.
+    @Test(arguments: [
+        ("https://h/mpc", 404, nil, "answers 404, and does not say who issues its tokens", "Check its path."),
+        ("https://h/mcp", 200, nil, "h/mcp does not say who issues its tokens", "Configure the authority in place of it."),
+        (
+            "http://127.0.0.1:1/mcp", 401, #"Bearer resource_metadata="http://localhost:1/m""#, "http://localhost:1/m",
+            "Call the resource by that one."
+        ),
+        ("https://h/mcp", 401, #"Bearer resource_metadata="http://localhost:1/m""#, "localhost", "one of this computer."),
+    ])
+    func saysWhatIsWrongWithTheAddress(
+        _ address: String,
+        _ status: Int,
+        _ challenge: String?,
+        _ reason: String,
+        _ advice: String
+    ) async throws {
+        let transport = Places([address: Places.Answer(status: status, challenge: challenge)])
+        do {
+            _ = try await ProtectedResource.discover(at: address, transport: transport)
+            Issue.record("It says nothing of the kind.")
+        } catch let error as AuthenticationError {
+            #expect(error.message.contains(reason) && error.message.hasSuffix(advice), "\(error.message)")
+        }
+    }
+
     @Test(arguments: [
         ("https://h/mcp", wellKnown + "/mcp", "https://h/mcp", true),
         ("https://h/mcp", wellKnown + "/mcp", "https://h/mcp/", false),

@@ -38,6 +38,18 @@ struct ScriptedBrowserTests {
         #expect(error.message.contains("consentScopes") != asks)
     }
 
+    /// A person whom the provider lacks, and one with another password.
+    @Test(arguments: ["carol@example.test", "alice@example.test"])
+    func failsAtOnceWithAPersonWhomTheProviderDoesNotTake(_ username: String) async throws {
+        let setup = try TestSetup()
+        setup.browser.person = .init(username: username, password: "another", name: "c", subject: "c", objectID: "c")
+        let error = try await expectError(.configuration) {
+            try await setup.application().acquireTokenInteractively(scopes: ["api.read"])
+        }
+        #expect(error.message.contains("The username or the password is wrong."), "\(error.message)")
+        #expect(try await setup.browser.finalPage().status == 200)
+    }
+
     /// A sign-in that cannot succeed says at once what the provider said, and does not wait out its five minutes.
     @Test func failsAtOnceWithWhatTheProviderRefused() async throws {
         let setup = try TestSetup()

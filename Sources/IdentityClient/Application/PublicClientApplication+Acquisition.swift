@@ -191,7 +191,9 @@ extension PublicClientApplication {
         _ context: RequestContext
     ) async throws -> AuthenticationResult {
         let flow = AuthorizationCodeFlow(environment: environment, context: context)
-        guard let response = try flow.response(in: redirectURL.absoluteString, to: request) else {
+        let redirect = redirectURL.absoluteString
+        // The address that was opened, pasted back, has the state as well.
+        guard redirect != request.url.absoluteString, let response = try flow.response(in: redirect, to: request) else {
             throw AuthenticationError(
                 .stateMismatch,
                 "This address is not the answer to this sign-in. Copy the whole address that the browser ended at.",

@@ -30,7 +30,7 @@ public final class PublicClientApplication: Sendable {
     /// Creates an application object, without network or file access.
     ///
     /// - Throws: `AuthenticationError.Code.invalidArgument` when the client identifier is empty, longer than 1,024
-    ///   bytes, not printable ASCII or has a space at its end, the client secret is longer than 1,024 bytes, `requestTimeout` is not
+    ///   bytes, not printable ASCII or has a space at its end, the client secret is longer than 1,024 bytes or not printable ASCII, `requestTimeout` is not
     ///   above 0 and at most 60 s, `expirationLeeway` or `clockTolerance` is negative, a broker is set and the
     ///   authority is not Entra ID's, the authority cannot follow `dpop`, or one of `extraTokenParameters` cannot be sent.
     public init(_ configuration: Configuration) throws {
@@ -43,8 +43,13 @@ public final class PublicClientApplication: Sendable {
                 "The client id is empty, begins or ends with a space, or has other than printable ASCII characters."
             )
         }
-        if let secret = configuration.clientSecret?.rawValue, secret.utf8.count > 1024 {
-            throw AuthenticationError(.invalidArgument, "The client secret is longer than 1,024 bytes.")
+        if let secret = configuration.clientSecret?.rawValue.utf8,
+            secret.count > 1024 || !secret.allSatisfy({ (0x20...0x7E).contains($0) })
+        {
+            throw AuthenticationError(
+                .invalidArgument,
+                "The client secret is longer than 1,024 bytes, or has other than printable ASCII characters, such as a line end."
+            )
         }
         guard configuration.requestTimeout > .zero, configuration.requestTimeout <= EndpointClient.maximumDeadline,
             configuration.expirationLeeway >= .zero, configuration.compatibility.clockTolerance >= .zero

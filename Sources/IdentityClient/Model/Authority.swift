@@ -145,7 +145,8 @@ public struct Authority: Hashable, Sendable, CustomStringConvertible {
         revocation: String? = nil,
         idTokenAlgorithms: [String]? = nil
     ) throws -> Authority {
-        for address in [issuer, deviceAuthorization, revocation].compactMap(\.self) { _ = try self.address(address) }
+        _ = try self.issuer(issuer)
+        for address in [deviceAuthorization, revocation].compactMap(\.self) { _ = try self.address(address) }
         let unpublished = try Unpublished(
             deviceAuthorization: deviceAuthorization,
             revocation: revocation,
@@ -186,7 +187,7 @@ public struct Authority: Hashable, Sendable, CustomStringConvertible {
     ///   URI without a fragment.
     /// - SeeAlso: [RFC 8414](https://www.rfc-editor.org/rfc/rfc8414), [RFC 8707](https://www.rfc-editor.org/rfc/rfc8707)
     public static func oauth2(issuer: String, resource: String? = nil, assumesPKCE: Bool = false) throws -> Authority {
-        guard try address(issuer).query == nil else {
+        guard try self.issuer(issuer).query == nil else {
             throw AuthenticationError(.invalidArgument, "An OAuth 2.0 issuer has no query (RFC 8414 §2).")
         }
         if let resource {
@@ -305,6 +306,17 @@ extension Authority {
             )
         }
         return address
+    }
+
+    /// Checks the address of an issuer, under which its configuration is published.
+    static func issuer(_ text: String) throws -> WebAddress {
+        let address = try address(text)
+        guard let mark = text.firstRange(of: "/.well-known/") else { return address }
+        let issuer = WireText.quoted(String(text[..<mark.lowerBound]))
+        throw AuthenticationError(
+            .invalidArgument,
+            "This is the address of a configuration. Its issuer stands in it as issuer, and is most often \(issuer), without /.well-known/."
+        )
     }
 
     /// Returns the `https` origin of a host that was given without a scheme.

@@ -96,7 +96,7 @@ extension CurlFailure {
             return (
                 .tlsFailed,
                 "The certificate of \(host) is not trusted (\(reason)). If a certificate authority of your own signed "
-                    + "it, name its file in SSL_CERT_FILE."
+                    + "it, name its file in SSL_CERT_FILE (identityctl: by --ca-file, or the profile's line ca-file)."
             )
         case CCURL_TLS_CONNECT where isAnswerWithoutTLS:
             return (
@@ -104,7 +104,10 @@ extension CurlFailure {
                 "\(place) does not answer in TLS (\(reason)). Check the port, and whether the address begins with http:// there."
             )
         case CCURL_TLS_CONNECT, 53, 54, 58, 59, 64, 66, 80, 82, 83, 90, 91, 98:
-            return (.tlsFailed, "No secure connection to \(host) (\(reason)).")
+            return (
+                .tlsFailed,
+                "No secure connection to \(place) (\(reason)). Check the port, and whether the server answers in TLS there."
+            )
         case 16, CCURL_PARTIAL, CCURL_NOTHING, CCURL_SEND, CCURL_RECEIVE, CCURL_REWIND, CCURL_ABORTED:
             return (.connectionFailed, "The connection to \(host) broke before the answer was complete. Try again.")
         case CCURL_UNSUPPORTED_PROTOCOL, CCURL_WEIRD_ANSWER:
@@ -168,6 +171,6 @@ extension CurlSettings {
     fileprivate var proxyPlace: String {
         proxy == nil
             ? "https_proxy and all_proxy, and no_proxy, which takes names such as .example.com without * and port"
-            : "the proxy that the transport was given"
+            : "its address, \(proxy?.place ?? "")"
     }
 }

@@ -146,17 +146,12 @@ final class DiscoveryCache: Sendable {
         context: RequestContext,
         check: @Sendable (JSONObject) throws -> Void
     ) async throws -> ProviderDocument {
-        var missing: AuthenticationError?
+        var missing: [String] = []
         for url in urls {
             let (response, bytes, url) = try await client.document(at: url, context: context, authority: authority)
             // Deviation: Cognito answers 400, and others 401 or 403, where they have no document.
             if response.status.kind == .clientError, ![408, 429].contains(response.status.code) {
-                let status = response.status.code
-                missing = error(
-                    .configuration,
-                    "publishes nothing at \(url) (\(status)); check the authority.",
-                    context
-                )
+                missing.append("\(url) (\(response.status.code))")
                 continue
             }
             let json = try body(bytes, of: response, url: url, context: context)
@@ -166,7 +161,11 @@ final class DiscoveryCache: Sendable {
             await keep(document, urls[0], context)
             return document
         }
-        throw missing ?? error(.configuration, "publishes nothing.", context)
+        throw error(
+            .configuration,
+            "publishes nothing at \(missing.joined(separator: " or ")); check the authority.",
+            context
+        )
     }
 
     private func body(

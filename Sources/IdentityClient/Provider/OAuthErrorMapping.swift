@@ -125,7 +125,7 @@ enum OAuthErrorMapping {
             """
             : """
             The organization's policy demands a computer that it manages, which only an identity broker can prove. On an \
-            enrolled computer, turn the broker on (Configuration.broker, identityctl --broker auto); otherwise ask the \
+            enrolled computer, turn the broker on (identityctl: --broker auto); otherwise ask the \
             organization's administrator.
             """
     }
@@ -159,7 +159,7 @@ enum OAuthErrorMapping {
         (53002, .blockedByPolicy), (53009, .blockedByPolicy), (530_003, .blockedByPolicy), (50129, .blockedByPolicy),
         (7_000_218, .clientNotRegistered), (700_016, .clientNotRegistered),
         (50011, .clientNotRegistered), (500_113, .clientNotRegistered),
-        (50196, .requestLoop),
+        (50196, .requestLoop), (90002, .configuration),
     ]
 
     private static let codeBySuberror: [String: AuthenticationError.Code] = [

@@ -268,7 +268,7 @@ extension KeyFile {
         let first =
             isCredential
             ? "For a first use, make it with systemd-creds."
-            : "For a first use, make it (KeyFile.createIfMissing, or: identityctl cache create-key)."
+            : "For a first use, make it, as 'identityctl cache create-key' does."
         return "\(first) If tokens were encrypted with it before, they are unchanged, and can be read when it is back."
     }
 

@@ -11,6 +11,7 @@ final class RedirectQueue: Sendable {
 
     /// A browser that waits for its page.
     private struct Browser {
+        let url: URL
         let continuation: CheckedContinuation<LoopbackResponse, Never>
         /// The way in which the redirect came, which determines the way of the page.
         let arrival: ResponseMode
@@ -32,6 +33,13 @@ final class RedirectQueue: Sendable {
         var browsers: [UInt64: Browser] = [:]
         /// The page at the address to which the browser is redirected.
         var donePage: RedirectPage?
+        /// The redirect that was used, and its page: a browser that fetched it ahead, or loads it again, gets the same.
+        var used: (url: String, page: RedirectPage)?
+
+        func page(again url: URL) -> RedirectPage? {
+            let text = url.absoluteString
+            return used.flatMap { text == $0.url || text.hasPrefix("\($0.url)&") ? $0.page : nil }
+        }
 
         mutating func nextID() -> UInt64 {
             lastID += 1
@@ -105,10 +113,11 @@ final class RedirectQueue: Sendable {
 
     /// Keeps the request until it is answered, its client is gone, or the queue is closed.
     private func hold(_ url: URL, _ arrival: ResponseMode) async -> LoopbackResponse {
-        let id = state.withLock { $0.nextID() }
+        let (id, page) = state.withLock { ($0.nextID(), $0.page(again: url)) }
+        if let page { return response(to: id, by: arrival, with: page) }
         return await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in
-                let browser = Browser(continuation: continuation, arrival: arrival)
+                let browser = Browser(url: url, continuation: continuation, arrival: arrival)
                 let redirect = ReceivedRedirect(url: url, id: id)
                 let (isTaken, receiver) = state.withLock { $0.take(redirect, from: browser, unless: Task.isCancelled) }
                 if !isTaken { browser.resume(returning: refusal(503)) }
@@ -163,6 +172,7 @@ final class RedirectQueue: Sendable {
             guard let browser = state.browsers.removeValue(forKey: redirect.id) else { return nil }
             if page.outcome != .refused {
                 deliveries.begin([redirect.id])
+                state.used = (redirect.url.absoluteString, page)
                 if browser.arrival == .query { state.donePage = page }
             }
             return browser
@@ -196,14 +206,18 @@ final class RedirectQueue: Sendable {
 
     /// Accepts no more redirects. Callers of `next()` get `CancellationError`; waiting browsers get a plain page.
     func close() {
-        let (receivers, browsers) = state.withLock { state in
+        let (receivers, browsers, known) = state.withLock { state in
             state.isClosed = true
             defer { (state.receivers, state.waiting, state.browsers) = ([], [], [:]) }
             deliveries.begin(state.browsers.keys)
-            return (state.receivers, state.browsers)
+            return (state.receivers, state.browsers, state)
         }
         for receiver in receivers { receiver.continuation.resume(throwing: CancellationError()) }
         for (id, browser) in browsers {
+            if let page = known.page(again: browser.url) {
+                browser.resume(returning: response(to: id, by: browser.arrival, with: page))
+                continue
+            }
             var response = template.endedResponse()
             response.onDelivery = { [deliveries] _ in deliveries.end(id) }
             browser.resume(returning: response)

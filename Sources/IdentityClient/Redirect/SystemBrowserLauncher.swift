@@ -171,7 +171,7 @@ public struct SystemBrowserLauncher: BrowserLauncher {
         }
         throw AuthenticationError(
             .browserUnavailable,
-            "No browser could be opened: \(attempts.joined(separator: "; ")). Open the address in a browser yourself."
+            "No browser could be opened: \(attempts.joined(separator: "; "))."
         )
     }
 

@@ -225,7 +225,7 @@ struct SilentFlow: Sendable {
     private static func noTokens(_ parameters: SilentParameters) -> AuthenticationError {
         AuthenticationError(
             .noTokensFound,
-            "This account is not signed in here. Sign in interactively.",
+            "This client has no sign-in for the account; another client of the group may have one. Sign in interactively, for this account.",
             correlationID: parameters.correlationID
         )
     }

@@ -94,11 +94,19 @@ extension ScriptedBrowser {
         public var status: Int
         /// The text of the page.
         public var body: String
+        /// Whether the person's answer led to the same page again.
+        var isRepeated = false
 
         /// Why no sign-in comes of a visit that ends here; `nil` where the person may still act.
         var refusal: AuthenticationError? {
-            guard status >= 400 else { return nil }
             let text = WireText.clean(HTMLForm.text(of: body)).prefix(300)
+            if isRepeated {
+                return AuthenticationError(
+                    .configuration,
+                    "The provider does not know this person, or does not accept what the person types: \(text)"
+                )
+            }
+            guard status >= 400 else { return nil }
             return AuthenticationError(
                 status >= 500 ? .serverUnavailable : .configuration,
                 "The provider ended the visit with a page that leads nowhere (\(status)): \(text)"

@@ -38,15 +38,15 @@ extension ScriptedBrowser {
                 step = Step(url: location)
                 continue
             }
-            let page = Page(
+            var page = Page(
                 address: String(step.url.prefix { $0 != "?" }),
                 status: response.status,
                 body: String(decoding: response.body, as: UTF8.self)
             )
-            state.withLock { $0.pages.append(page) }
-            let isStuck = lastPage?.body == page.body
+            page.isRepeated = lastPage?.body == page.body
+            state.withLock { [page] in $0.pages.append(page) }
             lastPage = page
-            guard !isStuck, let next = nextStep(on: page) else { return page }
+            guard !page.isRepeated, let next = nextStep(on: page) else { return page }
             step = next
         }
         throw AuthenticationError(.connectionFailed, "The browser was sent in circles.")

@@ -60,7 +60,7 @@ package struct ErrorResponse: Error, Hashable, Sendable {
             return text
         }
         self.error = WireText.clean(error)
-        errorDescription = text("error_description")
+        errorDescription = text("error_description") ?? text("reason")  // Deviation: Zoom's word.
         errorURI = text("error_uri")
         suberror = text("suberror") ?? text("error_subcode")
         errorCodes = []

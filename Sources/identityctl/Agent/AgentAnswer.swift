@@ -13,6 +13,14 @@ enum AgentAnswer {
         JSONObject([(name: "status", value: .string("success"))] + members)
     }
 
+    /// What to say about an agent of another version than this program, which goes on after an upgrade; `nil` for the same.
+    static func otherVersion(in status: JSONObject) -> String? {
+        let version = status.string("version").map { "version \(WireText.clean($0))" } ?? "an older version"
+        guard version != "version \(LibraryVersion.current)" else { return nil }
+        return "the agent is \(version), this program version \(LibraryVersion.current); to change that, end it "
+            + "('identityctl agent stop') and start it anew"
+    }
+
     /// A token. A refresh token never.
     ///
     /// - Parameter serves: The address that was asked for and that the profile serves.

@@ -166,6 +166,8 @@ struct AgentRunCommand: ToolCommand {
 protocol AgentControlCommand: ToolCommand {
     var socket: AgentSocketOption { get }
     static var request: AgentRequest { get }
+    /// The sentence for a request that was carried out.
+    static var done: String { get }
 }
 
 extension AgentControlCommand {
@@ -187,16 +189,16 @@ extension AgentControlCommand {
 
     func run(in session: Session) async throws {
         _ = try await ask(Self.request, session)
+        session.console.line(Self.done)
     }
 }
 
 /// The command that shows whether an agent runs.
-struct AgentStatusCommand: AgentControlCommand {
+struct AgentStatusCommand: ToolCommand {
     static let configuration = CommandConfiguration(
         commandName: "status",
         abstract: "Prints whether the agent is locked, and its profiles."
     )
-    static let request = AgentRequest.status
 
     @OptionGroup var socket: AgentSocketOption
     @OptionGroup var output: OutputOptions
@@ -205,8 +207,10 @@ struct AgentStatusCommand: AgentControlCommand {
         let answer = try await AgentClient(socket: try socket.nearest(session.environment)).ask(.status)
         let isLocked = answer.bool("locked") == true
         let names = answer.strings("profiles") ?? []
+        if let other = AgentAnswer.otherVersion(in: answer) { session.console.line("Warning: \(other).") }
         if session.isJSON {
-            let report = JSONObject([("locked", .bool(isLocked)), ("profiles", .strings(names))])
+            var report = JSONObject([("locked", .bool(isLocked)), ("profiles", .strings(names))])
+            report["version"] = answer.string("version").map { .string($0) }
             return try session.result(report.line + "\n")
         }
         try session.result(([isLocked ? "locked" : "unlocked"] + names.map(\.printable)).joined(separator: "\n") + "\n")
@@ -220,12 +224,14 @@ struct AgentLockCommand: AgentControlCommand {
         abstract: "Locks the agent: it hands out nothing until 'agent unlock'."
     )
     static let request = AgentRequest.lock
+    static let done = "The agent is locked."
 
     @OptionGroup var socket: AgentSocketOption
     @OptionGroup var output: OutputOptions
 
     func run(in session: Session) async throws {
         _ = try await AgentClient(socket: try socket.nearest(session.environment)).ask(Self.request)
+        session.console.line(Self.done)
     }
 }
 
@@ -237,6 +243,7 @@ struct AgentUnlockCommand: AgentControlCommand {
         discussion: "Asks at the terminal for each pass phrase of a key that the agent needs and has no terminal for."
     )
     static let request = AgentRequest.unlock(nil)
+    static let done = "The agent is unlocked."
 
     @OptionGroup var socket: AgentSocketOption
     @OptionGroup var output: OutputOptions
@@ -247,6 +254,7 @@ struct AgentUnlockCommand: AgentControlCommand {
             let text = try await session.passPhrases.ask("Pass phrase of \(key)")
             _ = try await ask(.unlock(AgentRequest.PassPhrase(key: key, text: text)), session)
         }
+        session.console.line(Self.done)
     }
 }
 
@@ -257,6 +265,7 @@ struct AgentStopCommand: AgentControlCommand {
         abstract: "Ends the agent, only on the machine where it runs."
     )
     static let request = AgentRequest.stop
+    static let done = "The agent ends."
 
     @OptionGroup var socket: AgentSocketOption
     @OptionGroup var output: OutputOptions

@@ -123,6 +123,7 @@ final class AgentService: Sendable {
             let names = try profiles.names()
             return AgentAnswer.success([
                 ("locked", .bool(isLocked)), ("profiles", .strings(names)),
+                ("version", .string(LibraryVersion.current)),
             ]).answerLine
         case .lock:
             state.withLock { $0.lock = .byRequest }

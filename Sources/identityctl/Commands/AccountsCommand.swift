@@ -42,6 +42,7 @@ struct AccountsCommand: ToolCommand {
     }
 
     var clientOptions: ProviderOptions? { provider }
+    var readsSignIns: Bool { true }
     var isAboutSignIns: Bool { true }
 
     var sharedOptions: SharedOptions { SharedOptions(provider) }
@@ -63,7 +64,7 @@ struct AccountsCommand: ToolCommand {
             return session.console.line("The profile '\(profile.name)' uses it.")
         }
         if support { return try session.result(try await application.supportReport() + "\n") }
-        let accounts = try await application.allAccounts()
+        let accounts = try await session.listing { try await application.allAccounts() }
         let chosen = accounts.count > 1 ? try await application.defaultAccount() : accounts.first
         if session.isJSON {
             try session.result(JSONReport.accounts(accounts, default: chosen).line + "\n")

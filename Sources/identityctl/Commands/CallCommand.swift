@@ -6,6 +6,7 @@ import Glibc
 import HTTPTypes
 import IdentityClient
 import IdentityResources
+import OAuthWire
 
 /// The command that sends a request to an API with the token of an account.
 struct CallCommand: ToolCommand {
@@ -34,6 +35,7 @@ struct CallCommand: ToolCommand {
     var clientOptions: ProviderOptions? { provider }
     var asksAgent: Bool { true }
 
+    var readsSignIns: Bool { true }
     var sharedOptions: SharedOptions { SharedOptions(provider, token, account, scheme) }
 
     func environment(above variables: Environment) throws -> Environment {
@@ -91,6 +93,7 @@ struct CallCommand: ToolCommand {
     }
 
     func run(in session: Session) async throws {
+        let address = try address()
         let resource = try resource(session.environment)
         let hasPerson = session.environment.hasScreen || session.console.isTerminal
         if let resource {
@@ -104,7 +107,7 @@ struct CallCommand: ToolCommand {
         let scopes = try token.scopes(environment)
         let claims = try token.claims(environment)
         let timeout = try message.chosenTimeout()
-        var request = HTTPRequest(try message.chosenMethod(), to: try address(), headerFields: try message.fields())
+        var request = HTTPRequest(try message.chosenMethod(), to: address, headerFields: try message.fields())
         let body = try await message.body()
         if body != nil, request.headerFields[.contentType] == nil {
             request.headerFields[.contentType] = message.defaultContentType
@@ -144,6 +147,9 @@ struct CallCommand: ToolCommand {
             )
         }
         guard let url = URL(string: url) else { throw UsageError("'\(url.printable)' is not a URL.") }
+        guard url.scheme?.lowercased() != "http" || WebAddress("http://\(url.host() ?? "")") != nil else {
+            throw UsageError("'\(self.url.printable)': a token goes to an https address; over http only to this computer.")
+        }
         return url
     }
 }

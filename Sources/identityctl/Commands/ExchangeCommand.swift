@@ -37,6 +37,7 @@ struct ExchangeCommand: ToolCommand {
     var timeout: String?
 
     var clientOptions: ProviderOptions? { provider }
+    var readsSignIns: Bool { true }
     var isAboutSignIns: Bool { true }
     func recording() throws -> Recording? { try record.recording(of: "exchange") }
 

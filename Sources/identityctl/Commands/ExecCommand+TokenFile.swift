@@ -11,7 +11,7 @@ extension ExecCommand {
     func freshFile(in session: Session) async throws -> String {
         let directory = try CompanionDirectory.make(session.environment)
         do {
-            let options = CommandLine.arguments.dropFirst(2).dropLast(command.count + 1)
+            let options = InheritedState.words.dropFirst(2).dropLast(command.count + 1)
             try await Companion.start(["identityctl", "exec"] + options + ["--companion", directory])
         } catch {
             // The companion may still be at work, and then removes it itself.
@@ -26,7 +26,7 @@ extension ExecCommand {
     /// - Parameter directory: That of the file, which ends with the companion.
     func accompany(in directory: String, session: Session) async throws {
         guard isDetached else {
-            return try Companion.detach(CommandLine.arguments + ["--detached"])
+            return try Companion.detach(InheritedState.words + ["--detached"])
         }
         defer { unsafe rmdir(directory) }
         let source = try TokenSource(provider, token, account, silent, for: "exec", in: session)

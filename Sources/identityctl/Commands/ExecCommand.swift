@@ -52,6 +52,7 @@ struct ExecCommand: ToolCommand {
     var clientOptions: ProviderOptions? { provider }
     var asksAgent: Bool { true }
 
+    var readsSignIns: Bool { true }
     var sharedOptions: SharedOptions { SharedOptions(provider, token, account) }
 
     func validate() throws {
@@ -111,6 +112,6 @@ struct ExecCommand: ToolCommand {
         guard !SystemCall.hasRaisedRights else {
             throw UsageError("This program has rights that its caller lacks, and starts no command with them.")
         }
-        return unsafe CText.list(CommandLine.unsafeArgv).suffix(command.count)
+        return InheritedState.arguments.suffix(command.count)
     }
 }

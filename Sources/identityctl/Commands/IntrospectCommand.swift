@@ -32,6 +32,7 @@ struct IntrospectCommand: ToolCommand {
     var timeout: String?
 
     var clientOptions: ProviderOptions? { provider }
+    var readsSignIns: Bool { true }
     var isAboutSignIns: Bool { true }
 
     var sharedOptions: SharedOptions {

@@ -282,7 +282,10 @@ struct LoginCommand: ToolCommand {
         }
         if let failure = await session.storageFailure(of: result) { throw failure.ofAWrite }
         guard !isBound, result.source != .cache || session.console.isTerminal else { return }
-        session.console.line("To print the access token, run: \(sharedOptions.command("token"))")
+        // The store is remembered; another kind of cache is not.
+        let isRemembered = try provider.cacheChoice(session.environment).policy != nil
+        let options = isRemembered ? sharedOptions.without("--cache") : sharedOptions
+        session.console.line("To print the access token, run: \(options.command("token"))")
     }
 
     private func prints(_ environment: Environment) throws -> Bool { try environment.isOn("print-token", printToken) }

@@ -52,13 +52,14 @@ struct LogoutCommand: ToolCommand {
     }
 
     var clientOptions: ProviderOptions? { provider }
+    var readsSignIns: Bool { true }
     var isAboutSignIns: Bool { true }
 
     var sharedOptions: SharedOptions { SharedOptions(provider, nil, account) }
 
     func run(in session: Session) async throws {
         try refuseUnusedOptions(session.environment)
-        giveUpPendingSignIns(session)
+        if discard || all { giveUpPendingSignIns(session) }
         if discard { return try await discardTokens(session) }
         let wanted = all ? nil : try session.environment.given("account", account.account)
         var configuration = try provider.configuration(
@@ -76,7 +77,9 @@ struct LogoutCommand: ToolCommand {
         configuration.redirectReceiver = LoopbackRedirectReceiver(applicationName: "identityctl")
         let parameters = try signOutParameters(session.environment)
         let application = try session.application(configuration)
-        let accounts = try await accountsToSignOut(application, wanted)
+        let accounts = try await session.listing { try await accountsToSignOut(application, wanted) }
+        // A name that fits no account changes nothing.
+        if !all, wanted == nil || !accounts.isEmpty { giveUpPendingSignIns(session) }
         var reports: [JSONObject] = []
         var failure: AuthenticationError?
         var isUnavailable = false
@@ -93,7 +96,7 @@ struct LogoutCommand: ToolCommand {
         } catch {
             outcome = .failure(error)
         }
-        if session.isJSON, parameters.asksProvider { try session.result(reports.line + "\n") }
+        if session.isJSON { try session.result(reports.line + "\n") }
         try outcome.get()
         if let failure {
             // Text for people already reported the failure with its account.
@@ -212,9 +215,9 @@ struct SignOutBrowser: BrowserLauncher {
             try await launcher.open(url)
         } catch let failure as AuthenticationError {
             guard console.isTerminal else {
-                throw failure.saying(failure.code, "\(failure.message) This command does so at a terminal.")
+                throw failure.saying(failure.code, "\(failure.message) At a terminal, this command shows the address.")
             }
-            console.line(failure.message.printable)
+            console.line("\(failure.message.printable) Open this address in a browser:")
             console.line("")
             console.line("  \(url.absoluteString)")
             console.line("")

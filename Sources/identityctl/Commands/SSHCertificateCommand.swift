@@ -47,6 +47,7 @@ struct SSHCertificateCommand: ToolCommand {
     @OptionGroup var output: OutputOptions
 
     var clientOptions: ProviderOptions? { provider }
+    var readsSignIns: Bool { true }
     var isAboutSignIns: Bool { true }
 
     var sharedOptions: SharedOptions { SharedOptions(provider, nil, account) }

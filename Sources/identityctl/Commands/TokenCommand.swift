@@ -33,6 +33,7 @@ struct TokenCommand: ToolCommand {
     var asksAgent: Bool { true }
     func recording() throws -> Recording? { try record.recording(of: "token") }
 
+    var readsSignIns: Bool { true }
     var sharedOptions: SharedOptions { SharedOptions(provider, token, account, scheme) }
 
     func advice(on error: any Error, in session: Session) -> String? { SilentOptions.advice(on: error) }

@@ -25,6 +25,7 @@ struct UserInfoCommand: ToolCommand {
     var timeout: String?
 
     var clientOptions: ProviderOptions? { provider }
+    var readsSignIns: Bool { true }
     var isAboutSignIns: Bool { true }
 
     var sharedOptions: SharedOptions { SharedOptions(provider, nil, account) }

@@ -44,7 +44,8 @@ enum Examination {
                 let advice = "To unlock it, run where it runs: identityctl agent unlock"
                 return .lack("agent", "\(path), locked; \(found)", advice, .cacheUnavailable)
             }
-            return .ok("agent", "\(path), \(found)")
+            let other = AgentAnswer.otherVersion(in: answer).map { "; \($0)" } ?? ""
+            return .ok("agent", "\(path), \(found)\(other)")
         }
     }
 

@@ -46,3 +46,24 @@ struct InheritedState: Sendable {
         fcntl(number, F_GETFD) & FD_CLOEXEC != 0
     }
 }
+
+extension InheritedState {
+    /// The words of the command line, with the program's name; none without `/proc`.
+    ///
+    /// Swift looks for them before the variables in memory, and finds none if a library that is loaded first sets one, as
+    /// libfaketime does.
+    static let arguments =
+        CommandLine.arguments.isEmpty ? wordsOfTheSystem() : unsafe CText.list(CommandLine.unsafeArgv)
+
+    static func wordsOfTheSystem() -> [CText] {
+        let read = try? PlainFile.read("/proc/self/cmdline", atMost: 1 << 22) { _ in }  // as without /proc
+        return (read?.bytes ?? []).split(separator: 0, omittingEmptySubsequences: false).dropLast().map { word in
+            word.map(CChar.init(bitPattern:)) + [0]
+        }
+    }
+
+    /// The same as text, repaired where it is no UTF-8.
+    static var words: [String] {
+        arguments.map { String(decoding: $0.dropLast().map(UInt8.init(bitPattern:)), as: UTF8.self) }
+    }
+}

@@ -52,11 +52,11 @@ struct Program: Sendable {
             switch number {
             case ENOEXEC: "it is no program. A script begins with a line such as #!/bin/sh"
             case ENOENT: "the interpreter that its first line names is missing"
-            case E2BIG: "the arguments and variables are too long"
+            case E2BIG: "the arguments and variables are too long. If it is the token, give it in a file: exec --token-file"
             default: unsafe String(cString: strerror(number))
             }
         return CommandFailure(
-            description: "\(path.text) could not be started: \(reason).",
+            description: "\(path.text) could not be started: \(reason)\(number == E2BIG ? "" : ".")",
             isNotFound: number == ENOENT
         )
     }

@@ -101,7 +101,7 @@ struct DockerSettings: Sendable {
             return
         }
         guard let object = try? JSONObject(parsing: bytes, maximumDepth: 100) else {
-            throw UsageError("\(file.path.printable) is not valid JSON. Nothing was changed.")
+            throw JSONText.invalid(file, bytes, ", in which docker allows no comments")
         }
         guard object[Self.member] == nil || object.object(Self.member) != nil else {
             throw UsageError("\(file.path.printable): credHelpers is no object. Nothing was changed.")

@@ -89,10 +89,8 @@ struct GitCredential: Hashable, Sendable {
             guard let source = try call.source(for: asked.address, of: asked.username, in: session),
                 let token = try await source.token(in: session)
             else { return }
-            let chosen = source.username ?? token.username
-            if let chosen, let username = asked.username, chosen != username { return }
             let answer = asked.answer(
-                username: chosen ?? asked.username ?? HelperCall.anyUsername,
+                username: source.username ?? token.username ?? asked.username ?? HelperCall.anyUsername,
                 token: token.text,
                 expiresOn: Int(token.expiresOn.timeIntervalSince1970)
             )

@@ -1,5 +1,7 @@
 // Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
 
+import SystemSupport
+
 extension IntegratedTool {
     static let git = IntegratedTool(name: "git") { GitIntegration(home: $0) }
 }
@@ -12,6 +14,7 @@ struct GitIntegration: Integration {
     var link: HelperLink? { name }
 
     func adding(_ subject: IntegrationSubject) async throws -> IntegrationPlan {
+        try Self.checkFiles(home)
         let settings = try await settings()
         let commands = try settings.adding(subject.addresses, helper: helper, leadsHere: leadsHere)
         let changes = try name.making() + commands.map(Change.run)
@@ -24,6 +27,7 @@ struct GitIntegration: Integration {
     }
 
     func removing(_ subject: IntegrationSubject?) async throws -> IntegrationPlan {
+        try Self.checkFiles(home)
         let settings = try await settings()
         let keys = settings.keys(of: subject?.addresses)
         let isNeeded = settings.keys(of: nil).count > keys.count
@@ -43,6 +47,21 @@ struct GitIntegration: Integration {
                 "Git calls \(path.printable), which is not this program. Run: identityctl integrate git"
             }
             return IntegrationUse(label: address, problem: stray ?? helpers.problem(address))
+        }
+    }
+
+    /// Refuses a configuration that is no plain file, such as `/dev/null`: run as root, git puts a file in its place.
+    ///
+    /// - Throws: `UsageError` that names it.
+    static func checkFiles(_ home: Home) throws {
+        let name = "GIT_CONFIG_GLOBAL"
+        let files = home.environment[name].map { [$0] } ?? ["\(home.path)/.gitconfig", "\(home.configuration)/git/config"]
+        for path in files {
+            guard let status = try SystemCall.status(of: path, followingLinks: true), status.kind != .file else { continue }
+            throw UsageError(
+                "\(path.printable), where git would keep its settings, is no plain file. Remove it"
+                    + (home.environment[name] == nil ? "." : " from \(name): unset \(name)")
+            )
         }
     }
 

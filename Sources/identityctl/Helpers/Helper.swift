@@ -44,6 +44,7 @@ struct Helper: Sendable {
 
     /// Whether the program's arguments ask for the help of a helper: 'helper git --help', or 'help helper git'.
     static func isHelp(_ arguments: [String]) -> Bool {
+        if arguments.count == 2, arguments[0] == "helper", ["--help", "-h"].contains(arguments[1]) { return true }
         guard arguments.count > 2, named(arguments[0] == "help" ? arguments[2] : arguments[1]) != nil else {
             return false
         }
@@ -64,7 +65,7 @@ struct Helper: Sendable {
         let cause = failure?.cause ?? error
         let options = failure?.options ?? SharedOptions()
         let known = await session.adviceOnStore(cause, options)
-        return (cause, AgentAdvice.text(of: cause) ?? known ?? PlainReport.advice(cause, options))
+        return (await session.withoutStore(cause), AgentAdvice.text(of: cause) ?? known ?? PlainReport.advice(cause, options))
     }
 
     /// Returns a failure in a program's answer.

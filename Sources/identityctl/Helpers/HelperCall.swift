@@ -43,16 +43,14 @@ struct HelperCall {
         }
         let known = TokenCommand(quickly: ["token"] + rest)
         guard let token = known, !token.silent.idToken, !token.silent.forceRefresh, !token.output.json else {
-            throw UsageError(
-                "This helper takes \(helper.options.sorted().joined(separator: ", ")) and the options of 'token' that "
-                    + "have a value, with full names."
-            )
+            let own = helper.options.isEmpty ? "" : "\(helper.options.sorted().joined(separator: ", ")) and "
+            throw UsageError("This helper takes \(own)the options of 'token' that have a value, with full names.")
         }
         self.token = token
         self.own = own
     }
 
-    /// Returns what gives the token for an address, or `nil` if nothing serves the address, or another username.
+    /// Returns what gives the token for an address, or `nil` if nothing serves the address.
     ///
     /// That is the client that an option, a variable or `--profile` names, if it serves the address. A client that options
     /// do not name is passed over if it does not: the profile that serves the address stands in, without the variables. With
@@ -94,11 +92,10 @@ struct HelperCall {
         guard own?.utf8.hasControls != true else {
             throw UsageError("--username: control characters are not possible.")
         }
-        if let own, let username, own != username { return nil }
         return HelperSource(
             environment: environment,
             username: own,
-            person: own == nil ? person : nil,
+            person: own == nil || own != username ? person : nil,
             command: token,
             agent: agent.map { ($0, asked) }
         )

@@ -9,8 +9,8 @@ struct HelperSource: Sendable {
     let environment: Environment
     /// The username that goes with the token, if one was chosen.
     let username: String?
-    /// The person's name in the address that a program asks for, if no line says whom it stands for: no other account's
-    /// token goes under it.
+    /// The person's name in the address that a program asks for, if no line names the same: no other account's token goes
+    /// under it.
     let person: String?
     let command: TokenCommand
     /// The agent that is asked, and the address that its profile must serve.
@@ -98,14 +98,13 @@ struct HelperSource: Sendable {
         var named = wanted
         named.account = named.account ?? Given(text: person, origin: "username")
         do {
-            let token = try await token(named, of: person, through: socket, serves: serves)
-            if token?.username == person || token?.isOf(person) == true { return token }
+            guard let token = try await token(named, of: person, through: socket, serves: serves) else { return nil }
+            return token.username == person || token.isOf(person) ? token : noToken(of: person, session)
         } catch let error as AuthenticationError where error.code == .noTokensFound {
-            if wanted.account == nil, let token = try await token(wanted, of: person, through: socket, serves: serves) {
-                return token.username == person ? token : noToken(of: person, session)
-            }
+            guard wanted.account == nil else { return noToken(of: person, session) }
+            guard let token = try await token(wanted, of: person, through: socket, serves: serves) else { return nil }
+            return token.username == person ? token : noToken(of: person, session)
         }
-        return nil
     }
 
     private func noToken(of person: String, _ session: Session) -> HelperToken? {
@@ -114,7 +113,7 @@ struct HelperSource: Sendable {
         )
         session.console.line("To sign in, run: \(advised.adding("--login-hint", person).command("login"))")
         session.console.line(
-            "If only the server knows the name, add a line to the profile: username = \(person.printable)"
+            "If only the server knows the name, the profile needs the line: username = \(person.printable)"
         )
         return nil
     }

@@ -20,6 +20,7 @@ extension Helper {
 /// - SeeAlso: [keyring](https://pypi.org/project/keyring/), "Command-line Utility"
 struct KeyringRequest: Hashable, Sendable {
     private let service: String
+    /// `nil` for none, which PDM writes as an empty word.
     let username: String?
     private let wantsUsername: Bool
     private let isJSON: Bool
@@ -45,14 +46,19 @@ struct KeyringRequest: Hashable, Sendable {
             values.allSatisfy({ $0.utf8.count <= 4096 && !$0.utf8.hasControls })
         else { return nil }
         service = values[1]
-        username = values.count == 3 ? values[2] : nil
+        username = values.count == 3 && !values[2].isEmpty ? values[2] : nil
         wantsUsername = mode == "creds"
         isJSON = output == "json"
     }
 
     /// The address that is asked for. First pip and uv give the address, and then its host and port alone, which say nothing
-    /// of TLS: an index can lead pip to the same host without it. They are no address.
-    var address: ServedAddress? { ServedAddress(asked: service) }
+    /// of TLS: an index can lead pip to the same host without it. They are no address. PDM leaves the username before the host,
+    /// which is then the same as the one that it asks for.
+    var address: ServedAddress? {
+        guard let username, let named = service.utf8.firstRange(of: "://\(PercentEncoding.encode(username))@".utf8)
+        else { return ServedAddress(asked: service) }
+        return ServedAddress(asked: "\(service[..<named.lowerBound])://\(service[named.upperBound...])")
+    }
 
     /// Returns the answer in the wanted form.
     func answer(username: String, token: String) -> String {
@@ -67,7 +73,7 @@ struct KeyringRequest: Hashable, Sendable {
     fileprivate static func answer(_ words: [String], _ session: Session) async throws {
         // An agent tells only by its answer what it serves, and for which username.
         guard let request = KeyringRequest(words), let source = try request.source(in: session),
-            let token = try await source.token(in: session), request.accepts(token.username)
+            let token = try await source.token(in: session)
         else {
             await session.finishPendingWork()
             InheritedState.atStart.restore()
@@ -78,14 +84,9 @@ struct KeyringRequest: Hashable, Sendable {
         try session.result(request.answer(username: username, token: token.text))
     }
 
-    /// Returns what gives the token, or `nil` if nothing serves the address, or another username.
+    /// Returns what gives the token, or `nil` if nothing serves the address.
     private func source(in session: Session) throws -> HelperSource? {
         try HelperCall(.keyring, []).source(for: address, of: username, in: session)
-    }
-
-    /// Whether the call is for a username, or the profile or the call names none.
-    private func accepts(_ chosen: String?) -> Bool {
-        chosen == nil || username == nil || chosen == username
     }
 }
 

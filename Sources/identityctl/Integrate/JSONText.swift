@@ -28,7 +28,12 @@ struct JSONText: Hashable, Sendable {
         // A file may be large, and have half a surrogate pair where a program cut a text: it is looked through, and not parsed.
         let names = opening(at: []).map { members(after: $0).map(\.name) } ?? []
         guard JSONScan.isObject(plain), String(validating: plain, as: UTF8.self) != nil, Set(names).count == names.count
-        else { throw UsageError("\(file.path.printable) is not valid JSON. Nothing was changed.") }
+        else { throw Self.invalid(file, plain) }
+    }
+
+    static func invalid(_ file: ConfigFile, _ text: [UInt8], _ more: String = "") -> UsageError {
+        let line = JSONScan.lineOfMistake(in: text).map { ":\($0)" } ?? ""
+        return UsageError("\(file.path.printable)\(line): this is not valid JSON\(more). Nothing was changed.")
     }
 
     /// Whether the object at the end of a path has a member.

@@ -33,15 +33,17 @@ struct JSONScan {
     }
 
     /// Whether a text is one object.
-    static func isObject(_ text: [UInt8]) -> Bool {
+    static func isObject(_ text: [UInt8]) -> Bool { lineOfMistake(in: text) == nil }
+
+    /// Returns the number of the line up to which a text could be one object; `nil` if it is one.
+    static func lineOfMistake(in text: [UInt8]) -> Int? {
         var scan = JSONScan(text)
         do {
             try scan.enter("{")
             while try scan.nextMember() != nil {}
-            return scan.isAtEnd()
-        } catch {
-            return false
-        }
+            if scan.isAtEnd() { return nil }
+        } catch {}  // The place tells enough.
+        return 1 + text.prefix(scan.position).count { $0 == 0x0A }
     }
 
     /// Goes into an object or a list.

@@ -56,12 +56,13 @@ struct MCPCommand: ToolCommand {
         if let page { return try MCPOffer.Page.leave(url, in: try signInDirectory(page, session.environment)) }
         guard !signsIn else { return try await signIn(session) }
         if let renewed { return try await renew(renewed, session) }
+        let address = try call.address()
         let access = try MCPAccess(self, session)
         access.prepare()
         let directory = try? ProfileDirectory(session.environment).answerDirectory  // without one, nothing is remembered
         let memory = MCPMemory(directory: directory, server: url) { try await access.account }
         let tool = MCPSignInTool(server: url, command: login(demanding: [], session.environment))
-        let request = HTTPRequest(.post, to: try call.address())
+        let request = HTTPRequest(.post, to: address)
         let bridge = MCPBridge(access, at: request, memory, tool, session.console) { error in
             // What the server said about the token comes last.
             let said = (error as? AuthenticationError)?.serverError.map { " \(PlainReport.words($0))" }

@@ -29,6 +29,12 @@ struct Environment: Sendable {
         self["TERM"] == "dumb" || !["", "0", "false"].contains(self["ACCESSIBLE"]?.lowercased() ?? "")
     }
 
+    /// Whether the terminal can show block characters: its characters are UTF-8, and its kind is known.
+    var canDraw: Bool {
+        let locale = (self["LC_ALL"] ?? self["LC_CTYPE"] ?? self["LANG"] ?? "").lowercased()
+        return self["TERM"] != nil && !isDumbTerminal && (locale.contains("utf-8") || locale.contains("utf8"))
+    }
+
     /// Whether a window can be shown.
     var hasScreen: Bool { self["WAYLAND_DISPLAY"] != nil || self["DISPLAY"] != nil }
 

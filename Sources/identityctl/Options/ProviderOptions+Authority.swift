@@ -41,7 +41,7 @@ extension ProviderOptions {
     /// does not belong to it.
     func clientSecret(_ environment: Environment) throws -> ClientSecret? {
         if let profile = environment.profile, profile.given("client-id") != nil, !namesOne(environment) {
-            return profile.given("client-secret").map { ClientSecret(rawValue: $0.text) }
+            return try profile.given("client-secret")?.secret()
         }
         func own(_ name: String) -> String? { environment[Environment.variable(for: name)] }
         let provider = names.map { own($0.name) }
@@ -49,7 +49,7 @@ extension ProviderOptions {
         let isOtherProvider =
             isOnCommandLine && provider.contains { $0 != nil } && provider != names.map(\.value)
         guard !isOtherClient, !isOtherProvider else { return nil }
-        return try environment.above(nil).given("client-secret", nil).map { ClientSecret(rawValue: $0.text) }
+        return try environment.above(nil).given("client-secret", nil)?.secret()
     }
 
     func chosenAuthority(_ environment: Environment) throws -> Authority {

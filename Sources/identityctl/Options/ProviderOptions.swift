@@ -245,6 +245,7 @@ extension ProviderOptions {
         guard let clientID = try environment.given("client-id", clientID) else {
             throw UsageError(Self.whichClient(environment))
         }
+        try clientID.checkCharacters()
         var configuration = PublicClientApplication.Configuration(
             clientID: ClientID(rawValue: clientID.text),
             authority: try chosenAuthority(environment),
@@ -358,6 +359,22 @@ extension Given {
             throw error("'\(text.printable)' is neither an absolute path nor in your home, with ~/.")
         }
         return text
+    }
+
+    /// Refuses what neither a client id nor a secret can have, such as the line end that `echo` adds.
+    ///
+    /// - Throws: `UsageError` that names the place, and not the text, which may be a secret.
+    /// - SeeAlso: [RFC 6749 §A.1](https://www.rfc-editor.org/rfc/rfc6749#appendix-A.1) and A.2
+    func checkCharacters() throws {
+        guard let other = text.utf8.first(where: { !(0x20...0x7E).contains($0) }) else { return }
+        let what = other == 0x0A || other == 0x0D ? "a line end, which 'printf %s' does not add" : "other than printable ASCII characters"
+        throw error("the value has \(what).")
+    }
+
+    /// Returns the text as a client secret.
+    func secret() throws -> ClientSecret {
+        try checkCharacters()
+        return ClientSecret(rawValue: text)
     }
 
     /// The part of an address before `://`.

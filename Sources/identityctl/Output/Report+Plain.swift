@@ -50,7 +50,7 @@ enum PlainReport {
         let revocation: String? =
             switch result.revocation {
             case .notRequested: nil
-            case .succeeded, .unconfirmed: "The provider took the refresh token back."
+            case .succeeded, .unconfirmed: "The provider says that the refresh token is revoked."
             case .notNeeded: "There was no refresh token to revoke."
             case .unavailable: "Warning: nothing was revoked. The provider publishes no place for it."
             case .failed(let error): "Warning: the refresh token was not taken back. \(withReference(error))"
@@ -73,7 +73,8 @@ enum PlainReport {
         if let refusal = error as? APIRefusal { lines += refusal.details.map { "  \($0)" } }
         guard let known = error as? AuthenticationError else { return lines }
         if let server = known.serverError { lines.append("  \(words(server))") }
-        if let wait = known.retryAfter {
+        // A sign-in does not wait, and a message may say the time itself.
+        if let wait = known.retryAfter, !(.interactionRequired ~= known.code), !known.message.contains("Try again in") {
             lines.append("  Try again in \(wait.wholeSeconds) s.")
         }
         lines.append("  \(reference(known))")

@@ -39,6 +39,13 @@ struct SharedOptions: Hashable, Sendable {
         return options
     }
 
+    /// Returns the options without one of them.
+    func without(_ name: String) -> SharedOptions {
+        var options = self
+        options.items.removeAll { $0.name == name }
+        return options
+    }
+
     /// The options that name the provider and the group.
     var ofProvider: SharedOptions {
         var options = self

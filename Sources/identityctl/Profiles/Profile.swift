@@ -54,6 +54,8 @@ struct Profile: Sendable {
 
     private static let possiblyEmpty = Set(Setting.all.lazy.filter { $0.traits.contains(.mayBeEmpty) }.map(\.name))
 
+    private static let byteOrderMark: [UInt8] = [0xEF, 0xBB, 0xBF]
+
     private(set) var name: ProfileName
     let path: String
     private(set) var lines: [Line]
@@ -77,7 +79,9 @@ struct Profile: Sendable {
         self.path = path
         var lines: [Line] = []
         var number = 0
-        for row in bytes.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false) {
+        // Editors of Windows put a byte order mark before the first line.
+        let text = bytes.starts(with: Self.byteOrderMark) ? bytes.dropFirst(Self.byteOrderMark.count) : bytes[...]
+        for row in text.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false) {
             number += 1
             if let line = try Self.line(row, number, path) { lines.append(line) }
         }
@@ -104,12 +108,18 @@ struct Profile: Sendable {
         let name = String(Self.trimmed(trimmed[..<sign]))
         let value = String(Self.trimmed(trimmed[trimmed.index(after: sign)...]))
         guard names.contains(name) else {
-            throw error("'\(name.printable)' is not an option that a profile can have.", number, path)
+            throw error("'\(name.printable)' is not an option that a profile can have.\(hint(at: name))", number, path)
         }
         guard !value.isEmpty || possiblyEmpty.contains(name) else {
             throw error("the value of '\(name)' is empty.", number, path)
         }
         return Line(number: number, name: name, value: value)
+    }
+
+    /// Returns the name that was meant, if it was written like a variable.
+    static func hint(at name: String) -> String {
+        let plain = name.lowercased().replacing("_", with: "-")
+        return names.contains(plain) ? " Write: \(plain)" : ""
     }
 
     private static func trimmed(_ text: Substring) -> Substring {

@@ -300,7 +300,7 @@ struct ProfileDirectory: Sendable {
                 throw UsageError("\(path.printable): this file belongs to another user.")
             }
             guard status.st_mode & 0o022 == 0 else {
-                throw UsageError("\(path.printable): other users can write to it. Run: chmod 600 \(path.shellWord)")
+                throw UsageError("\(path.printable): other users can write to it. Run: chmod go-w \(path.shellWord)")
             }
         }
         guard let found else { return nil }

@@ -76,7 +76,7 @@ extension Profile {
             )
         }
         guard names.contains(parts[0]) else {
-            throw UsageError("'\(parts[0].printable)' is not an option that a profile can have.")
+            throw UsageError("'\(parts[0].printable)' is not an option that a profile can have.\(hint(at: parts[0]))")
         }
         guard !parts[1].utf8.hasControls else {
             throw UsageError("The value of '\(parts[0])' has a control character, which a profile cannot hold.")

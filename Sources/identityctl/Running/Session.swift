@@ -159,6 +159,31 @@ final class Session: Sendable {
         }
     }
 
+    /// Returns the error of a command that only reads: if no store was chosen yet, no account is signed in, and the missing
+    /// keyring is not the reason.
+    func withoutStore(_ error: any Error) async -> any Error {
+        guard let store = desktop.withLock({ $0 }), let absence = error as? AuthenticationError,
+            absence.isKeyringAbsence
+        else { return error }
+        do {
+            guard try await store.cache.rememberedStore(of: store.group) == nil else { return error }
+            return AuthenticationError(.noTokensFound, "No account is signed in here.", underlyingError: error)
+        } catch {
+            return absence  // What cannot be read now is what the first error was about.
+        }
+    }
+
+    /// Returns the accounts that `read` finds; none where no store was chosen yet.
+    func listing(_ read: () async throws -> [Account]) async throws -> [Account] {
+        do {
+            return try await read()
+        } catch {
+            let reason = await withoutStore(error)
+            if case AuthenticationError.Code.noTokensFound = reason { return [] }
+            throw reason
+        }
+    }
+
     /// Returns advice on a provider that was named as a Microsoft provider and is not one.
     func adviceOnProvider(_ error: any Error) -> String? {
         guard let authority = application.withLock({ $0 })?.configuration.authority,

@@ -22,6 +22,10 @@ protocol ToolCommand: AsyncParsableCommand, Sendable {
     /// Whether the command is about the sign-ins that are kept on this machine. `false` by default.
     var isAboutSignIns: Bool { get }
 
+    /// Whether the command only works with accounts that are signed in, none of which there is where no store was chosen. `false`
+    /// by default.
+    var readsSignIns: Bool { get }
+
     /// The options that the command shares with a sign-in. Empty by default.
     var sharedOptions: SharedOptions { get }
 
@@ -54,6 +58,8 @@ extension ToolCommand {
     var asksAgent: Bool { false }
 
     var isAboutSignIns: Bool { false }
+
+    var readsSignIns: Bool { false }
 
     func environment(above variables: Environment) throws -> Environment {
         if asksAgent, try variables.given("agent", nil) != nil { return variables }
@@ -152,12 +158,13 @@ extension ToolCommand {
         where failure.isBrokenPipe && endsByBrokenPipe && session.loss == nil:
             Signals.endByBrokenPipe()
         case .failure(let error):
-            await session.endRecording(ExitStatus(for: error), error)
+            let reason = readsSignIns ? await session.withoutStore(error) : error
+            await session.endRecording(ExitStatus(for: reason), reason)
             let advice =
                 await session.adviceOnStore(error, sharedOptions) ?? session.adviceOnProvider(error)
                 ?? self.advice(on: error, in: session) ?? PlainReport.advice(error, sharedOptions)
-            session.report(error, advice: advice)
-            return ExitStatus(for: error)
+            session.report(reason, advice: advice)
+            return ExitStatus(for: reason)
         }
     }
 }

@@ -29,6 +29,30 @@ import Testing
         #expect(tenant?.message.contains("'my tenant'") == true)
     }
 
+    /// The address of a configuration in place of the issuer.
+    @Test(arguments: [
+        ("https://h/o/.well-known/openid-configuration", "'https://h/o', without"),
+        ("https://h/.well-known/oauth-authorization-server/o", "'https://h', without"),
+    ])
+    func saysThatAConfigurationIsNoIssuer(_ address: String, _ words: String) {
+        for make in [{ try Authority.openIDConnect(issuer: address) }, { try Authority.oauth2(issuer: address) }] {
+            let error = #expect(throws: AuthenticationError.self) { _ = try make() }
+            #expect(error?.code == .invalidArgument && error?.message.contains(words) == true)
+        }
+    }
+
+    @Test(arguments: ["s\n", "s\u{E9}", String(repeating: "s", count: 1025)])
+    func refusesASecretThatCannotBeSent(_ secret: String) throws {
+        var configuration = PublicClientApplication.Configuration(
+            clientID: "c",
+            authority: try .openIDConnect(issuer: "https://h"),
+            cache: InMemoryTokenCache()
+        )
+        configuration.clientSecret = ClientSecret(rawValue: secret)
+        let error = #expect(throws: AuthenticationError.self) { try PublicClientApplication(configuration) }
+        #expect(error?.code == .invalidArgument && error?.message.contains(secret) == false)
+    }
+
     @Test func checksPorts() {
         #expect(throws: AuthenticationError.self) { try RedirectURI.loopback(ports: 0...9) }
         #expect(throws: Never.self) { try RedirectURI.loopback(host: .ipv6, ports: 1...65535) }

@@ -145,6 +145,39 @@ import Testing
         await listener.close()
     }
 
+    /// A browser or a scanner fetches the address ahead, and the person's own visit comes later, or at the same time.
+    @Test func showsTheSamePageWhereTheRedirectIsFetchedAgain() async throws {
+        let (listener, port) = try await start()
+        let ahead = try redirect(port)
+        let first = try await listener.receive()
+        let meanwhile = try redirect(port)
+        let second = try await listener.receive()
+        #expect(second.url == first.url)
+        await listener.answer(first, with: RedirectPage(outcome: .succeeded))
+        #expect(try await ahead.receive().hasPrefix("HTTP/1.1 303 "))
+        for address in ["/?code=a", "/?code=a&debug=1"] {
+            let again = try await exchange("GET \(address) HTTP/1.1\r\nHost: localhost:\(port)\r\n\r\n", port: port)
+            #expect(again.hasPrefix("HTTP/1.1 303 ") && again.contains("Location: /?done"), "\(again)")
+        }
+        async let closed: Void = listener.close()
+        #expect(try await meanwhile.receive().hasPrefix("HTTP/1.1 303 "))
+        let page = try await exchange("GET /?done HTTP/1.1\r\nHost: localhost:\(port)\r\n\r\n", port: port)
+        #expect(page.contains("Signed in"))
+        await closed
+    }
+
+    @Test func refusesAnotherRedirectAfterTheUsedOne() async throws {
+        let (listener, port) = try await start()
+        let browser = try redirect(port)
+        await listener.answer(try await listener.receive(), with: RedirectPage(outcome: .succeeded))
+        #expect(try await browser.receive().hasPrefix("HTTP/1.1 303 "))
+        async let closed: Void = listener.close()
+        let other = try await exchange("GET /?code=ab HTTP/1.1\r\nHost: localhost:\(port)\r\n\r\n", port: port)
+        #expect(!other.contains("303") && !other.contains("Signed in"), "\(other)")
+        _ = try await exchange("GET /?done HTTP/1.1\r\nHost: localhost:\(port)\r\n\r\n", port: port)
+        await closed
+    }
+
     @Test func freesThePortWhenDropped() async throws {
         let port = try await start().port
         #expect(try await eventually { (try? RawConnection(port: port)) == nil })

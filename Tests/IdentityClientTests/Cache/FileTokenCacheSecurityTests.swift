@@ -81,6 +81,16 @@ import Testing
         #expect(try await cache.record(for: key) == record)
     }
 
+    /// `~/.local` is often a link to another disk. The directories for tokens are made below it at once.
+    @Test func makesItsDirectoriesBelowALink() async throws {
+        let (real, link) = ("\(directory.path)/disk", "\(directory.path)/local")
+        try CallFailed.check(unsafe mkdir(real, 0o700), "mkdir")
+        try CallFailed.check(unsafe symlink(real, link), "symlink")
+        let cache = FileTokenCache(directory: "\(link)/state/tokens")
+        #expect(try await cache.replace(nil, with: record, for: key))
+        #expect(try await FileTokenCache(directory: "\(real)/state/tokens").record(for: key) == record)
+    }
+
     @Test func doesNotFollowALinkInPlaceOfTheLock() async throws {
         try CallFailed.check(unsafe unlink(lock), "unlink")
         try CallFailed.check(unsafe symlink("\(directory.path)/made", lock), "symlink")

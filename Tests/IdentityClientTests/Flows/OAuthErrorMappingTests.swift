@@ -40,7 +40,7 @@ import Testing
     )
     func advisesABrokerWhereThePolicyDemandsADevice(words: String, code: Code) throws {
         let error = try refusal(words, status: 400, grant: nil)
-        #expect(error.code == code && error.message.contains("turn the broker on (Configuration.broker"))
+        #expect(error.code == code && error.message.contains("turn the broker on (identityctl: --broker auto"))
         let response = try #require(ErrorResponse(try Fixture.json(words)))
         let told = AuthenticationError.refusedThroughBroker(response, isSilent: true, correlationID: UUID())
         #expect(told.code == code && told.message.contains("although the identity broker was asked"))
@@ -116,6 +116,8 @@ import Testing
             (#"{"error":"invalid_code"}"#, .signInExpired, .loginRequired, .loginRequired),
             (#"{"error":"something_new"}"#, .signInExpired, .configuration, .configuration),
             (#"{"error":"not_allowed"}"#, .signInExpired, .invalidScope, .invalidScope),
+            // There is no such tenant, which no sign-in mends.
+            (#"{"error":"invalid_request","error_codes":[90002]}"#, .configuration, .configuration, .configuration),
             // B2C reports it only in the description.
             (
                 #"{"error":"access_denied","error_description":"AADB2C90118: The user has forgotten their password."}"#,

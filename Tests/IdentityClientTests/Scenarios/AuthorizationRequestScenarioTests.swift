@@ -154,6 +154,7 @@ struct AuthorizationRequestScenarioTests {
         let wrong = [
             request.redirectURI, request.redirectURI + "?code=x", request.redirectURI + "?code=x&state=guessed",
             redirect.absoluteString.replacing("state=", with: "estate="),
+            request.url.absoluteString,  // the usual slip: it has the state, and neither a code nor an error
         ]
         for address in wrong {
             let url = try #require(URL(string: address))

@@ -37,6 +37,17 @@ struct RefusedDiscoveryTests {
         (.answer(status: 404), .configuration),
     ]
 
+    /// Both places are told, the one that people know first.
+    @Test func namesEachPlaceWhereNothingIsPublished() async throws {
+        let setup = try TestSetup()
+        setup.provider.failAlways(.discovery, with: .answer(status: 403))
+        let error = try await expectError(.configuration) {
+            try await setup.application().acquireTokenInteractively(scopes: ["api.read"])
+        }
+        let first = "https://login.example.test/.well-known/openid-configuration (403)"
+        #expect(error.message.contains("nothing at \(first) or https://login.example.test/.well-known/oauth-"))
+    }
+
     @Test(arguments: wrong.indices)
     func refusesAWrongConfigurationAndForgetsIt(_ index: Int) async throws {
         let (fault, code) = Self.wrong[index]

@@ -90,6 +90,7 @@ import Testing
         let request = HTTPRequest(method: .get, scheme: "https", authority: "nope.invalid", path: "/")
         let error = try #require(try await transport.failure(request))
         #expect(error.code == code && !error.message.contains("https_proxy"))
+        #expect(error.message.contains("Check its address, '127.0.0.1:1'") == (code == .proxyFailed))
         var dumped = ""
         dump(transport, to: &dumped)
         dumped += "\(transport)" + everything(in: error)
@@ -126,7 +127,8 @@ import Testing
         (5, "Could not resolve proxy: nope", "no_proxy"),
         (35, "wrong version number", "a.test:80 does not answer in TLS"),
         (35, "An unexpected TLS packet was received.", "Check the port"),
-        (35, "alert", "No secure connection to a.test"),
+        (35, "SSL_ERROR_SYSCALL", "to a.test:80 (SSL_ERROR_SYSCALL). Check the port, and whether the server answers in TLS"),
+        (60, "self-signed", "name its file in SSL_CERT_FILE (identityctl: by --ca-file"),
     ])
     func saysWhereToLook(_ code: Int, _ reason: String, _ words: String) {
         let settings = CurlSettings(timeoutMilliseconds: 1, connectTimeoutMilliseconds: 1, maximumResponseBytes: 1)

@@ -27,8 +27,9 @@ import Testing
     }
 
     @Test(.timeLimit(.minutes(1))) func drawsTheAddressAndCountsTheTime() async throws {
-        let text = try await screen(["TERM": "xterm"], columns: 80)
+        let text = try await screen(["TERM": "xterm", "LANG": "C.UTF-8"], columns: 80)
         #expect(text.contains("█") && text.contains("\r\u{1B}[KWaiting until you have signed in"))
+        #expect(try await !screen(["TERM": "xterm", "LANG": "C"], columns: 80).contains("█"))
     }
 
     @Test(.timeLimit(.minutes(1)), arguments: [["TERM": "dumb"], ["TERM": "xterm", "ACCESSIBLE": "1"]])

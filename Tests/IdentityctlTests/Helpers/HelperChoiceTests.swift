@@ -33,6 +33,20 @@ import Testing
         #expect(index.output == "\(alice)\n", "\(index)")
     }
 
+    /// GitLab wants the same name from each person, and an address may have another one.
+    @Test func answersWithTheLinesNameWhateverIsInTheAddress() async throws {
+        let person = try await Person()
+        try await person.addProfile("lab", serves: ["https://git.test"], "--set", "username=oauth2")
+        let token = try await person.login("lab")
+        for name in ["alice@example.test", "x-token-auth", "oauth2"] {
+            let found = try await get(Self.asked(name), person)
+            #expect(found.output.contains("username=oauth2\npassword=\(token)\n"), "\(name): \(found)")
+        }
+        let other = try await get(Self.asked("carol"), person)
+        #expect(other.status == 0 && other.output.isEmpty, "\(other)")
+        #expect(other.errors.contains("needs the line: username = carol"), "\(other)")
+    }
+
     /// An account that a line names is not exchanged for another one.
     @Test func givesTheBoundAccountUnderItsOwnNameOnly() async throws {
         var person = try await Person(serves: "https://git.test")

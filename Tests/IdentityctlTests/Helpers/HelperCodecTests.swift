@@ -105,4 +105,12 @@ import Testing
         }
         #expect(throws: UsageError.self) { try DockerCredential.server(parsing: [0xFF]) }
     }
+
+    /// A helper without options of its own names none.
+    @Test func saysWhichOptionsAHelperTakes() {
+        let git = #expect(throws: UsageError.self) { try HelperCall(.git, ["--bogus", "x"]) }
+        #expect(git?.message.hasPrefix("This helper takes --serves, --username and the options of 'token' ") == true)
+        let own = #expect(throws: UsageError.self) { try HelperCall(.headers, ["--bogus", "x"]) }
+        #expect(own?.message.hasPrefix("This helper takes the options of 'token' ") == true)
+    }
 }

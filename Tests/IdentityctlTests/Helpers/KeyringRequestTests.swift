@@ -33,11 +33,22 @@ import Testing
 
     @Test(arguments: [
         "https://p.test.evil.test", "https://p.test@evil.test", "http://p.test", "https://p.test\\.evil.test", "system",
-        "https://p.test:8443", "p.test", "p.test:443", "//p.test",
+        "https://p.test:8443", "p.test", "p.test:443", "//p.test", "https://other@p.test/", "https://u:secret@p.test/",
+        "https://u@p.test@evil.test/",
     ])
     func isForNoOtherAddress(service: String) throws {
         let request = try #require(KeyringRequest(["get", service, "u"]))
         #expect(ServedAddress("https://p.test")?.serves(request.address) == false)
+    }
+
+    /// PDM leaves the name in the address, and asks first with an empty name.
+    @Test func understandsWhatPDMAsks() throws {
+        for name in ["oauth2", "ada@example.test"] {
+            let host = name.replacing("@", with: "%40")
+            let request = try #require(KeyringRequest(["--mode=creds", "get", "https://\(host)@p.test/simple/", name]))
+            #expect(request.address == ServedAddress("https://p.test/simple") && request.username == name)
+        }
+        #expect(KeyringRequest(["--mode=creds", "get", "https://p.test/", ""])?.username == .some(nil))
     }
 
     @Test func findsTheNextProgramThatIsNotItself() throws {

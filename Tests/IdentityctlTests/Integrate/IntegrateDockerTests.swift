@@ -1,5 +1,7 @@
 // Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
 
+import Foundation
+import IdentityTestSupport
 import Testing
 
 @testable import identityctl
@@ -23,6 +25,16 @@ import Testing
         }
 
         """
+
+    @Test func namesTheLineThatIsNoJSON() throws {
+        let directory = try TemporaryDirectory()
+        let path = "\(directory.path)/config.json"
+        for (text, line) in [("{\n  \"a\": 1,\n  // mine\n}\n", 3), ("{}\n\nx", 3), ("[]", 1)] {
+            try text.write(toFile: path, atomically: false, encoding: .utf8)
+            let error = try #require(throws: UsageError.self) { try DockerSettings(ConfigFile(path)) }
+            #expect(error.message.hasPrefix("\(path):\(line): this is not valid JSON, in which docker allows no comments."))
+        }
+    }
 
     @Test(.timeLimit(.minutes(1))) func keepsAllElseInTheFile() async throws {
         let person = try await Person(serves: "https://docker.test", "https://docker.test:5000", "https://a.test/path")

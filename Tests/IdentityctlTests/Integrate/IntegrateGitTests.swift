@@ -58,6 +58,24 @@ import Testing
         #expect(person.target(of: Self.link) == nil)
     }
 
+    /// As containers and CI set it. Run as root, git would put a file in the device's place.
+    @Test(.timeLimit(.minutes(1))) func leavesADeviceAlone() async throws {
+        var person = try await Person(serves: "https://git.test")
+        person.variables["GIT_CONFIG_GLOBAL"] = "/dev/null"
+        for words in [["--profile", "work", "--dry-run"], ["--undo", "--dry-run"]] {
+            let refused = try await person.run(["integrate", "git"] + words)
+            #expect(refused.status == 64 && refused.errors.contains("unset GIT_CONFIG_GLOBAL"), "\(refused)")
+        }
+        try person.makeLink(".gitconfig", to: "/dev/null")
+        person.variables["GIT_CONFIG_GLOBAL"] = nil
+        let home = try Home(Environment(person.variables))
+        #expect(throws: UsageError.self) { try GitIntegration.checkFiles(home) }
+        try person.remove(".gitconfig")
+        #expect(throws: Never.self) { try GitIntegration.checkFiles(home) }
+        try person.write("", to: ".gitconfig")
+        #expect(throws: Never.self) { try GitIntegration.checkFiles(home) }
+    }
+
     @Test(.timeLimit(.minutes(1))) func changesNothingInADryRun() async throws {
         let person = try await Person(serves: "https://git.test")
         let shown = try await person.integrate("git", "--profile", "work", "--dry-run")

@@ -19,6 +19,18 @@ import Testing
         try ProviderOptions.parse(arguments).configuration(Environment(variables))
     }
 
+    /// As `echo` and Kubernetes leave it. The secret itself is not shown.
+    @Test(arguments: [
+        ("IDENTITYCTL_CLIENT_SECRET", "s3cret\n", "line end"), ("IDENTITYCTL_CLIENT_SECRET", "s3cr\u{E9}t", "ASCII"),
+        ("IDENTITYCTL_CLIENT_ID", "s3cret\r\n", "line end"), ("IDENTITYCTL_CLIENT_ID", "s3cret\u{A0}", "ASCII"),
+    ])
+    func namesTheVariableWhoseValueCannotBeSent(_ name: String, _ value: String, _ reason: String) throws {
+        let variables = Self.complete.merging([name: value]) { $1 }
+        let error = #expect(throws: UsageError.self) { try Self.configuration([], variables) }
+        #expect(error?.message.hasPrefix("\(name): ") == true && error?.message.contains(reason) == true)
+        #expect(error?.message.contains("s3cr") == false)
+    }
+
     @Test func takesParametersOfTheRequestForTokens() throws {
         let variables = Self.complete.merging(["IDENTITYCTL_TOKEN_PARAMETER": "a=b c=d=e"]) { $1 }
         #expect(try Self.configuration([], variables).extraTokenParameters == ["a": "b", "c": "d=e"])

@@ -1,6 +1,7 @@
 // Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
 
 import IdentityClient
+import OAuthWire
 import Testing
 
 @testable import IdentityKeyring
@@ -67,5 +68,14 @@ import Testing
         let finding = Examination.clock(.success(1_700_000_000), ours: 1_700_000_000 + ahead)
         #expect(finding.state == state && finding.found == found)
         #expect(finding.status == (state == .ok ? .done : .notBelieved))
+    }
+
+    /// An agent goes on after an upgrade, until it is ended.
+    @Test(arguments: [("0.0.9", "version 0.0.9"), (nil, "an older version"), (LibraryVersion.current, nil)])
+    func tellsAnAgentOfAnotherVersion(_ version: String?, _ words: String?) throws {
+        var status = AgentAnswer.success([("locked", .bool(false)), ("profiles", .strings([]))])
+        status["version"] = version.map { .string($0) }
+        let found = Examination.agent(at: "/s", .success(status)).found
+        #expect(found.contains("identityctl agent stop") == (words != nil) && found.contains(words ?? "no profiles"))
     }
 }

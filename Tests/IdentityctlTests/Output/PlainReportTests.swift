@@ -126,4 +126,15 @@ import Testing
         let lines = PlainReport.signOut(result)
         #expect(lines.count == 2 && lines.allSatisfy { $0.hasSuffix("Down. \(reference)") })
     }
+
+    /// One message has one advice, and says a time once.
+    @Test(arguments: [
+        (AuthenticationError.Code.signInExpired, "Sign in.", 0), (.throttled, "Wait. Try again in 20 s.", 1),
+        (.requestLoop, "A loop.", 1),
+    ])
+    func tellsTheWaitOnce(_ code: AuthenticationError.Code, _ message: String, _ count: Int) {
+        let error = AuthenticationError(code, message, retryAfter: .seconds(20))
+        let text = PlainReport.error(error).joined(separator: "\n")
+        #expect(text.split(separator: "Try again in 20 s.", omittingEmptySubsequences: false).count == count + 1)
+    }
 }

@@ -87,7 +87,7 @@ import Testing
         #expect(logout.status == 0, "\(logout.errors)")
         #expect(
             logout.errorLines == [
-                "Signed out alice@example.test.", "The provider took the refresh token back.",
+                "Signed out alice@example.test.", "The provider says that the refresh token is revoked.",
                 "Finish signing out on the provider's page in the browser.",
             ]
         )

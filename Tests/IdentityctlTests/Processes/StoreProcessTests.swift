@@ -20,7 +20,8 @@ import Testing
         try await Tool.run(arguments, variables)
     }
 
-    private func login(_ arguments: String...) async throws -> Tool.Outcome {
+    private func login(_ arguments: String..., printing: Bool = true) async throws -> Tool.Outcome {
+        let variables = variables.merging(["IDENTITYCTL_PRINT_TOKEN": printing ? "1" : "0"]) { $1 }
         let tool = try Tool(["login"] + arguments, variables)
         try await ScriptedBrowser(provider: nil).visit(try await tool.shownAddress())
         return try await tool.outcome()
@@ -43,8 +44,20 @@ import Testing
         #expect(again.errorLines.last?.hasSuffix("identityctl login --group mine \(choice)") == true)
         #expect(setup.provider.requests.isEmpty)
         #expect(try files().isEmpty)
-        #expect(try await run("token").status == 4)
         #expect(try await run("cache", "show").output == "none\n")
+    }
+
+    /// The missing keyring is not the reason: no account is signed in.
+    @Test(.timeLimit(.minutes(1))) func saysThatNoAccountIsSignedInBeforeAnyStoreWasChosen() async throws {
+        let accounts = try await run("accounts", "--json")
+        #expect(accounts.status == 0 && accounts.output == "[]\n" && accounts.errors.isEmpty, "\(accounts)")
+        let logout = try await run("logout")
+        #expect(logout.status == 0 && logout.errorLines == ["No account is signed in."], "\(logout)")
+        let token = try await run("token", "--account", "alice", "--json")
+        #expect(try TroubleProcessTests.code(of: token) == "interaction_required.no_tokens")
+        #expect(token.status == 2 && token.errors.contains("cache create-key"), "\(token)")
+        let call = try await run("call", "http://api.example.com/")
+        #expect(call.status == 64 && call.errors.contains("over http only to this computer"), "\(call)")
     }
 
     /// No sign-in begins if its tokens cannot be kept, by any method.
@@ -67,7 +80,8 @@ import Testing
         #expect(token.output == login.output)
         #expect(token.errors == "")
         #expect(try await run("logout").status == 0)
-        #expect(try await self.login().status == 0)
+        let again = try await self.login("--cache", "file", printing: false)
+        #expect(again.status == 0 && again.errorLines.last?.hasSuffix("run: identityctl token") == true, "\(again)")
         let elsewhere = try await run("token", "--cache", "keyring")
         #expect(elsewhere.status == 4)
         #expect(elsewhere.errors.contains("identityctl cache move --to"))

@@ -37,6 +37,19 @@ import Testing
         #expect(message.unicodeScalars.allSatisfy { $0.value >= 0x20 })
     }
 
+    /// Editors of Windows write it.
+    @Test func readsPastAByteOrderMark() throws {
+        let profile = try profile("\u{FEFF}issuer = https://id.test\r\nclient-id = c\r\n")
+        #expect(profile.given("issuer")?.text == "https://id.test" && profile.given("client-id")?.text == "c")
+        #expect(try refusal(Array("issuer = a\n\u{FEFF}scope = b".utf8)).hasPrefix("/p/work.conf:2: "))
+    }
+
+    @Test(arguments: ["Client-ID", "client_id", "CLIENT_ID"]) func namesTheLineThatWasMeant(_ name: String) throws {
+        #expect(try refusal(Array("\(name) = a".utf8)).hasSuffix(" Write: client-id"))
+        let set = #expect(throws: UsageError.self) { try Profile.assignment("\(name)=a") }
+        #expect(set?.message.hasSuffix(" Write: client-id") == true)
+    }
+
     @Test func refusesBytesThatAreNoText() throws {
         #expect(try refusal(Array("issuer = a\nscope = ".utf8) + [0xC3, 0x28]).hasPrefix("/p/work.conf:2: "))
     }

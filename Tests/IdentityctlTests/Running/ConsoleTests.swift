@@ -36,6 +36,15 @@ import Testing
         for text in ["", "0", "false", "FALSE"] { #expect(!Environment(["ACCESSIBLE": text]).isDumbTerminal) }
     }
 
+    @Test(arguments: [
+        (["TERM": "xterm", "LANG": "en_US.UTF-8"], true), (["TERM": "vt100", "LC_CTYPE": "C.utf8", "LANG": "C"], true),
+        (["TERM": "xterm", "LANG": "C"], false), (["TERM": "xterm"], false), (["LANG": "C.UTF-8"], false),
+        (["TERM": "xterm", "LANG": "C.UTF-8", "LC_ALL": "POSIX"], false), (["TERM": "dumb", "LANG": "C.UTF-8"], false),
+    ])
+    func drawsOnlyWhereTheTerminalShowsBlocks(_ variables: [String: String], _ canDraw: Bool) {
+        #expect(Environment(variables).canDraw == canDraw)
+    }
+
     @Test(.timeLimit(.minutes(1))) func saysThatAProviderTakesLong() async throws {
         let screen = Screen()
         let session = Session(

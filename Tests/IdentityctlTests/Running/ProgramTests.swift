@@ -32,4 +32,15 @@ import Testing
     @Test(.timeLimit(.minutes(1))) func waitsForNoOtherProgram() async throws {
         #expect(try await run("sleep 2 & echo a").output == Array("a\n".utf8))
     }
+
+    /// A library that is loaded first, as libfaketime, hides the words from Swift.
+    @Test func findsItsWordsWithoutSwift() {
+        #expect(InheritedState.wordsOfTheSystem().map(\.text) == CommandLine.arguments)
+    }
+
+    /// The limit for a word is 128 KiB. Where the command can be started, it takes this process's place.
+    @Test func namesTheFileForATokenThatFitsNoVariable() throws {
+        let program = try Program([CText("/bin/true"), CText(String(repeating: "x", count: 200_000))], in: CText(""))
+        #expect(program.replaceProcess([]).description.hasSuffix("give it in a file: exec --token-file"))
+    }
 }

@@ -12,6 +12,13 @@ import Testing
         #expect(response.errorCodes.isEmpty)
     }
 
+    @Test func readsZoomsReason() throws {
+        let zoom = try ErrorResponse(json(#"{"reason":"Invalid Token!","error":"invalid_request"}"#))
+        #expect(zoom?.errorDescription == "Invalid Token!")
+        let both = try ErrorResponse(json(#"{"reason":"r","error":"e","error_description":"d"}"#))
+        #expect(both?.errorDescription == "d")
+    }
+
     @Test func readsWhatMicrosoftAdds() throws {
         let response = try #require(
             ErrorResponse(
