@@ -72,12 +72,18 @@ struct ProtectedResourceTests {
     /// A wrong path, and this computer by another name than the API's own.
     @Test(arguments: [
         ("https://h/mpc", 404, nil, "answers 404, and does not say who issues its tokens", "Check its path."),
-        ("https://h/mcp", 200, nil, "h/mcp does not say who issues its tokens", "Configure the authority in place of it."),
+        (
+            "https://h/mcp", 200, nil, "h/mcp does not say who issues its tokens",
+            "Configure the authority in place of it."
+        ),
         (
             "http://127.0.0.1:1/mcp", 401, #"Bearer resource_metadata="http://localhost:1/m""#, "http://localhost:1/m",
             "Call the resource by that one."
         ),
-        ("https://h/mcp", 401, #"Bearer resource_metadata="http://localhost:1/m""#, "localhost", "one of this computer."),
+        (
+            "https://h/mcp", 401, #"Bearer resource_metadata="http://localhost:1/m""#, "localhost",
+            "one of this computer."
+        ),
     ])
     func saysWhatIsWrongWithTheAddress(
         _ address: String,

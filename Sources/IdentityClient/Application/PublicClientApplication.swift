@@ -43,13 +43,10 @@ public final class PublicClientApplication: Sendable {
                 "The client id is empty, begins or ends with a space, or has other than printable ASCII characters."
             )
         }
-        if let secret = configuration.clientSecret?.rawValue.utf8,
-            secret.count > 1024 || !secret.allSatisfy({ (0x20...0x7E).contains($0) })
-        {
-            throw AuthenticationError(
-                .invalidArgument,
-                "The client secret is longer than 1,024 bytes, or has other than printable ASCII characters, such as a line end."
-            )
+        let secret = configuration.clientSecret?.rawValue.utf8
+        guard secret?.allSatisfy({ (0x20...0x7E).contains($0) }) ?? true, secret?.count ?? 0 <= 1024 else {
+            let problem = "The client secret has a line end or other than printable ASCII, or more than 1,024 bytes."
+            throw AuthenticationError(.invalidArgument, problem)
         }
         guard configuration.requestTimeout > .zero, configuration.requestTimeout <= EndpointClient.maximumDeadline,
             configuration.expirationLeeway >= .zero, configuration.compatibility.clockTolerance >= .zero

@@ -2,6 +2,7 @@
 
 import CCurl
 import FoundationEssentials
+import OAuthWire
 
 /// A failed transfer, in libcurl's words; the cause of an `AuthenticationError`.
 struct CurlFailure: Error, CustomStringConvertible {
@@ -171,6 +172,6 @@ extension CurlSettings {
     fileprivate var proxyPlace: String {
         proxy == nil
             ? "https_proxy and all_proxy, and no_proxy, which takes names such as .example.com without * and port"
-            : "its address, \(proxy?.place ?? "")"
+            : "its address, \(WireText.quoted(String(proxy?.place ?? "")))"
     }
 }

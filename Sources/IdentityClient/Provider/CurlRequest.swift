@@ -150,10 +150,8 @@ struct ProxyAddress: Sendable, CustomStringConvertible, CustomReflectable {
     /// Whether the address can be passed to libcurl, which checks the rest.
     var isPlain: Bool { text.utf8.allSatisfy { (0x21...0x7E).contains($0) } }
 
-    /// The host and the port, without scheme and password.
-    var place: String {
-        WireText.quoted(String(text.split(separator: "@").last?.split(separator: "://").last ?? ""))
-    }
+    /// The host and the port.
+    var place: Substring { text.split(separator: "@").last?.split(separator: "://").last ?? "" }
 
     var description: String { "ProxyAddress(redacted)" }
 

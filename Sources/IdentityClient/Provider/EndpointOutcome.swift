@@ -72,17 +72,13 @@ extension HTTPResponse {
 }
 
 extension HTTPResponse {
-    /// Whether a proxy or a gateway gave the status of a refusal to a refresh: with a page, or with a challenge of its own. The
-    /// provider did not see the refresh token.
-    ///
-    /// - Parameter isPage: Whether the body is there, and no JSON object.
-    fileprivate func isFromTheWay(isPage: Bool) -> Bool {
+    /// Whether a 4xx without an OAuth error is that of a gateway or a proxy. The statuses of refusals are so for a refresh alone,
+    /// with a page or a challenge of the gateway's own.
+    fileprivate func isForeign(to grant: GrantType?, isEmpty: Bool, isObject: Bool) -> Bool {
+        guard status.code < 402 else { return !isEmpty || status.code == 407 }
         let schemes = headerFields[values: .wwwAuthenticate].map { $0.lowercased().prefix { $0 != " " } }
-        return switch status.code {
-        case 407: true
-        case 400, 401: isPage || schemes.contains { ["basic", "negotiate", "ntlm"].contains($0) }
-        default: false
-        }
+        let isDemand = schemes.contains { ["basic", "negotiate", "ntlm"].contains($0) }
+        return grant == .refreshToken && (!isEmpty && !isObject || isDemand)
     }
 }
 
@@ -111,7 +107,8 @@ extension EndpointOutcome<JSONObject> {
             // A query could hold what was posted.
             let place = response.headerFields[.location].map { String($0.prefix { !"?#".contains($0) }) }
             let target = place.map { " to \(WireText.quoted($0))" } ?? ""
-            let text = "The provider answered with a redirect (\(status))\(target), which is never followed. Has it moved?"
+            let text =
+                "The provider answered with a redirect (\(status))\(target), which is never followed. Has it moved?"
             self = .refused(context.error(.malformedResponse, text))
         case 429:
             self = .refused(.unavailable(.throttled, status, words, retryAfter, context))
@@ -119,12 +116,8 @@ extension EndpointOutcome<JSONObject> {
             let error = AuthenticationError.unavailable(.serverUnavailable, status, words, retryAfter, context)
             self = Self.isOfAGateway(status) && retryAfter == nil ? .ambiguous(error) : .refused(error)
         case 400..<500
-        where words == nil && grant == .refreshToken && response.isFromTheWay(isPage: json == nil && !isEmpty):
-            self = .refused(.foreign(.serverUnavailable, status, nil, context))
-        case 402..<500 where words == nil && !isEmpty:
-            self = .refused(
-                .foreign(.malformedResponse, status, json.flatMap(ErrorResponse.foreignWords), context)
-            )
+        where words == nil && response.isForeign(to: grant, isEmpty: isEmpty, isObject: json != nil):
+            self = .refused(.foreign(status, json.flatMap(ErrorResponse.foreignWords), context))
         default:  // Deviation: Entra ID may refuse with status 200.
             self = .refused(
                 OAuthErrorMapping.error(
@@ -166,18 +159,13 @@ extension AuthenticationError {
     /// The error for an answer of a firewall, a proxy or a gateway, with a page or with JSON without an OAuth error.
     /// The state of the tokens is unknown, and a new sign-in would end the same way.
     ///
-    /// 400 and 401 are the statuses of refusals. For a refresh, a page does not make them one.
+    /// With the statuses of a refusal, the provider is only out of reach.
     /// - SeeAlso: [RFC 6749 §5.2](https://www.rfc-editor.org/rfc/rfc6749#section-5.2)
-    fileprivate static func foreign(
-        _ code: AuthenticationError.Code,
-        _ status: Int,
-        _ words: String?,
-        _ context: RequestContext
-    ) -> AuthenticationError {
+    fileprivate static func foreign(_ status: Int, _ words: String?, _ context: RequestContext) -> AuthenticationError {
         var server = ServerError(nil, status: status)
         server.errorDescription = words
         return context.error(
-            code,
+            [400, 401, 407].contains(status) ? .serverUnavailable : .malformedResponse,
             """
             Something has answered \(status) in the provider's place: the answer has none of OAuth's errors. A \
             firewall, a gateway or a captive portal does that; or is this not the right authority?

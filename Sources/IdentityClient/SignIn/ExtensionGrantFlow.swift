@@ -92,7 +92,7 @@ extension ExtensionGrantFlow {
         guard parameters.count <= 50, parameters.allSatisfy({ !taken.contains($0.key) }) else {
             throw AuthenticationError(
                 .invalidArgument,
-                "The grant has more than 50 parameters, or one that is among the configuration's extraTokenParameters too."
+                "The grant has more than 50 parameters, or one that each request for a token has already."
             )
         }
         return try ExtraItems.checkedForm(

@@ -37,7 +37,9 @@ package struct JSONWebToken: Sendable {
     /// - Throws: `WireError` unless it has three segments in strict base64url, two JSON objects with `alg` in the
     ///   first, at most 65,536 bytes, and no `crit`, which would require unknown extensions.
     package init(compact: String) throws {
-        guard compact.utf8.count <= Self.maximumLength else { throw WireError.malformed("token: longer than \(Self.maximumLength) bytes") }
+        guard compact.utf8.count <= Self.maximumLength else {
+            throw WireError.malformed("token: longer than \(Self.maximumLength) bytes")
+        }
         let segments = compact.utf8.split(
             separator: UInt8(ascii: "."),
             maxSplits: 3,

@@ -13,7 +13,7 @@ enum AgentAnswer {
         JSONObject([(name: "status", value: .string("success"))] + members)
     }
 
-    /// What to say about an agent of another version than this program, which goes on after an upgrade; `nil` for the same.
+    /// Returns a text about an agent of another version than this program, as one that goes on after an upgrade; `nil` for the same.
     static func otherVersion(in status: JSONObject) -> String? {
         let version = status.string("version").map { "version \(WireText.clean($0))" } ?? "an older version"
         guard version != "version \(LibraryVersion.current)" else { return nil }

@@ -148,7 +148,9 @@ struct CallCommand: ToolCommand {
         }
         guard let url = URL(string: url) else { throw UsageError("'\(url.printable)' is not a URL.") }
         guard url.scheme?.lowercased() != "http" || WebAddress("http://\(url.host() ?? "")") != nil else {
-            throw UsageError("'\(self.url.printable)': a token goes to an https address; over http only to this computer.")
+            throw UsageError(
+                "'\(self.url.printable)': a token goes to an https address; over http only to this computer."
+            )
         }
         return url
     }

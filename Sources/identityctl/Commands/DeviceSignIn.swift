@@ -49,7 +49,8 @@ struct DeviceSignIn {
             "  \(prompt.userCode.printable)", "",
         ]
         let address = (prompt.verificationURIComplete ?? prompt.verificationURI).absoluteString
-        if session.console.isTerminal, session.environment.canDraw, let code = QRCode(Array(address.utf8)), let columns = session.console.columns(),
+        if session.console.isTerminal, session.environment.canDraw, let code = QRCode(Array(address.utf8)),
+            let columns = session.console.columns(),
             code.columns <= columns
         {
             lines += code.terminalLines(isColored: !session.environment.isColorless) + [""]

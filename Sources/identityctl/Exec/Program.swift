@@ -52,7 +52,8 @@ struct Program: Sendable {
             switch number {
             case ENOEXEC: "it is no program. A script begins with a line such as #!/bin/sh"
             case ENOENT: "the interpreter that its first line names is missing"
-            case E2BIG: "the arguments and variables are too long. If it is the token, give it in a file: exec --token-file"
+            case E2BIG:
+                "the arguments and variables are too long. If it is the token, give it in a file: exec --token-file"
             default: unsafe String(cString: strerror(number))
             }
         return CommandFailure(

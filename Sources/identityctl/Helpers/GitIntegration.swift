@@ -55,9 +55,12 @@ struct GitIntegration: Integration {
     /// - Throws: `UsageError` that names it.
     static func checkFiles(_ home: Home) throws {
         let name = "GIT_CONFIG_GLOBAL"
-        let files = home.environment[name].map { [$0] } ?? ["\(home.path)/.gitconfig", "\(home.configuration)/git/config"]
+        let files =
+            home.environment[name].map { [$0] } ?? ["\(home.path)/.gitconfig", "\(home.configuration)/git/config"]
         for path in files {
-            guard let status = try SystemCall.status(of: path, followingLinks: true), status.kind != .file else { continue }
+            guard let status = try SystemCall.status(of: path, followingLinks: true), status.kind != .file else {
+                continue
+            }
             throw UsageError(
                 "\(path.printable), where git would keep its settings, is no plain file. Remove it"
                     + (home.environment[name] == nil ? "." : " from \(name): unset \(name)")

@@ -65,7 +65,10 @@ struct Helper: Sendable {
         let cause = failure?.cause ?? error
         let options = failure?.options ?? SharedOptions()
         let known = await session.adviceOnStore(cause, options)
-        return (await session.withoutStore(cause), AgentAdvice.text(of: cause) ?? known ?? PlainReport.advice(cause, options))
+        return (
+            await session.withoutStore(cause),
+            AgentAdvice.text(of: cause) ?? known ?? PlainReport.advice(cause, options)
+        )
     }
 
     /// Returns a failure in a program's answer.

@@ -26,9 +26,20 @@ struct GrantOptions: ParsableArguments {
     )
     var parameterFiles: [String] = []
 
+    /// The grants of other commands and options.
+    private static let others = [
+        "authorization_code": "Leave --grant out.",
+        "urn:ietf:params:oauth:grant-type:device_code": "Give --device-code.",
+        "refresh_token": "Run: identityctl import --refresh-token-file FILE",
+        "urn:ietf:params:oauth:grant-type:token-exchange": "Run: identityctl exchange",
+    ]
+
     func validate() throws {
         guard type != nil || parameterFiles.isEmpty else {
             throw ValidationError("--grant-parameter-file: there is no --grant that the parameter is for.")
+        }
+        if let type, let advice = Self.others[type.lowercased()] {
+            throw ValidationError("--grant: '\(type)' has a way of its own. \(advice)")
         }
     }
 

@@ -367,7 +367,9 @@ extension Given {
     /// - SeeAlso: [RFC 6749 §A.1](https://www.rfc-editor.org/rfc/rfc6749#appendix-A.1) and A.2
     func checkCharacters() throws {
         guard let other = text.utf8.first(where: { !(0x20...0x7E).contains($0) }) else { return }
-        let what = other == 0x0A || other == 0x0D ? "a line end, which 'printf %s' does not add" : "other than printable ASCII characters"
+        let what =
+            other == 0x0A || other == 0x0D
+            ? "a line end, which 'printf %s' does not add" : "other than printable ASCII characters"
         throw error("the value has \(what).")
     }
 

@@ -68,7 +68,8 @@ import Testing
             (404, #"{"error":{"code":404}}"#, .refused, .malformedResponse),
             // A page with such a status comes from a proxy or firewall, not from the token endpoint (RFC 6749 §5.2).
             (403, "<html>", .refused, .malformedResponse), (404, "<html>", .refused, .malformedResponse),
-            (407, "[]", .refused, .serverUnavailable), (407, "", .refused, .serverUnavailable), (451, "Blocked", .refused, .malformedResponse),
+            (407, "[]", .refused, .serverUnavailable), (407, "", .refused, .serverUnavailable),
+            (451, "Blocked", .refused, .malformedResponse),
             (499, "\u{0}", .refused, .malformedResponse),
             (408, "", .ambiguous, .serverUnavailable), (429, "", .refused, .throttled),
             (429, #"{"error":"invalid_grant"}"#, .refused, .throttled),
@@ -94,8 +95,12 @@ import Testing
             (401, #"{"error":"invalid_grant"}"#, "Negotiate", .signInExpired),
         ] as [(Int, String, String, AuthenticationError.Code)]
     )
-    func tellsAGatewaysChallengeFromARefusal(status: Int, body: String, challenge: String, code: AuthenticationError.Code)
-    {
+    func tellsAGatewaysChallengeFromARefusal(
+        status: Int,
+        body: String,
+        challenge: String,
+        code: AuthenticationError.Code
+    ) {
         #expect(answer(status, body, [.wwwAuthenticate: challenge]).1?.code == code)
     }
 

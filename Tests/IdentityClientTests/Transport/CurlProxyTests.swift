@@ -127,7 +127,10 @@ import Testing
         (5, "Could not resolve proxy: nope", "no_proxy"),
         (35, "wrong version number", "a.test:80 does not answer in TLS"),
         (35, "An unexpected TLS packet was received.", "Check the port"),
-        (35, "SSL_ERROR_SYSCALL", "to a.test:80 (SSL_ERROR_SYSCALL). Check the port, and whether the server answers in TLS"),
+        (
+            35, "SSL_ERROR_SYSCALL",
+            "to a.test:80 (SSL_ERROR_SYSCALL). Check the port, and whether the server answers in TLS"
+        ),
         (60, "self-signed", "name its file in SSL_CERT_FILE (identityctl: by --ca-file"),
     ])
     func saysWhereToLook(_ code: Int, _ reason: String, _ words: String) {

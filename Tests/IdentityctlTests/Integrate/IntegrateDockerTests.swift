@@ -32,7 +32,9 @@ import Testing
         for (text, line) in [("{\n  \"a\": 1,\n  // mine\n}\n", 3), ("{}\n\nx", 3), ("[]", 1)] {
             try text.write(toFile: path, atomically: false, encoding: .utf8)
             let error = try #require(throws: UsageError.self) { try DockerSettings(ConfigFile(path)) }
-            #expect(error.message.hasPrefix("\(path):\(line): this is not valid JSON, in which docker allows no comments."))
+            #expect(
+                error.message.hasPrefix("\(path):\(line): this is not valid JSON, in which docker allows no comments.")
+            )
         }
     }
 

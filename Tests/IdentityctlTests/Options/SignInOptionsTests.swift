@@ -319,4 +319,15 @@ import Testing
         }
         #expect(error?.description.hasPrefix("That is not an address: ") == true, "\(line)")
     }
+
+    /// A grant that another option or command is for, in the words of the tool.
+    @Test(arguments: [
+        ("authorization_code", "Leave --grant out."), ("refresh_token", "identityctl import --refresh-token-file FILE"),
+        ("urn:ietf:params:oauth:grant-type:device_code", "Give --device-code."),
+        ("urn:ietf:params:oauth:grant-type:token-exchange", "Run: identityctl exchange"),
+    ])
+    func namesTheWayOfAGrantThatHasOne(_ grant: String, _ advice: String) {
+        let error = #expect(throws: (any Error).self) { try LoginCommand.parse(["--grant", grant]) }
+        #expect(error.map(LoginCommand.message)?.contains(advice) == true)
+    }
 }

@@ -49,7 +49,10 @@ import Testing
         #expect(try run("2>&1").hasPrefix("identityctl: /proc is not mounted here"))
     }
 
-    @Test(.timeLimit(.minutes(1)), arguments: [["helper", "git", "--help"], ["help", "helper", "git"], ["helper", "--help"]])
+    @Test(
+        .timeLimit(.minutes(1)),
+        arguments: [["helper", "git", "--help"], ["help", "helper", "git"], ["helper", "--help"]]
+    )
     func helpsWithAHelper(arguments: [String]) async throws {
         let outcome = try await Tool.run(arguments)
         #expect(outcome.status == 0 && outcome.output.contains("git-credential-identityctl"), "\(outcome)")
