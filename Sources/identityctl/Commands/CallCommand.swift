@@ -6,7 +6,6 @@ import Glibc
 import HTTPTypes
 import IdentityClient
 import IdentityResources
-import OAuthWire
 
 /// The command that sends a request to an API with the token of an account.
 struct CallCommand: ToolCommand {
@@ -147,7 +146,7 @@ struct CallCommand: ToolCommand {
             )
         }
         guard let url = URL(string: url) else { throw UsageError("'\(url.printable)' is not a URL.") }
-        guard url.scheme?.lowercased() != "http" || WebAddress("http://\(url.host() ?? "")") != nil else {
+        guard url.scheme?.lowercased() != "http" || ServedAddress(asked: self.url) != nil else {
             throw UsageError(
                 "'\(self.url.printable)': a token goes to an https address; over http only to this computer."
             )

@@ -197,6 +197,11 @@ struct ProfileDirectory: Sendable {
         if let username {
             let named = best.filter { $0.given("username")?.text == username }
             let fitting = named.isEmpty ? best.filter { $0.given("username") == nil } : named
+            if fitting.isEmpty {
+                problem(
+                    UsageError("No profile that serves \(address.text) has the line: username = \(username.printable)")
+                )
+            }
             if fitting.count < 2 { return fitting.first }
         }
         throw UsageError(

@@ -184,6 +184,13 @@ final class Session: Sendable {
         }
     }
 
+    /// Returns the place of a proxy's address that cannot be used; `nil` for one of other programs' variables, which the error names.
+    func adviceOnProxy(_ error: any Error, _ option: String?) -> String? {
+        guard case AuthenticationError.Code.proxyFailed = error, let given = try? environment.given("proxy", option)
+        else { return nil }
+        return "The proxy's address stands in \(given.origin)."
+    }
+
     /// Returns advice on a provider that was named as a Microsoft provider and is not one.
     func adviceOnProvider(_ error: any Error) -> String? {
         guard let authority = application.withLock({ $0 })?.configuration.authority,

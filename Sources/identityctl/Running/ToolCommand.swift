@@ -162,7 +162,8 @@ extension ToolCommand {
             await session.endRecording(ExitStatus(for: reason), reason)
             let advice =
                 await session.adviceOnStore(error, sharedOptions) ?? session.adviceOnProvider(error)
-                ?? self.advice(on: error, in: session) ?? PlainReport.advice(error, sharedOptions)
+                ?? session.adviceOnProxy(error, clientOptions?.proxy) ?? self.advice(on: error, in: session)
+                ?? PlainReport.advice(error, sharedOptions)
             session.report(reason, advice: advice)
             return ExitStatus(for: reason)
         }

@@ -68,7 +68,7 @@ import Testing
         let found = try await get(Self.asked("one"), person)
         #expect(found.output.contains("username=one\n"), "\(found)")
         let none = try await get(Self.asked("three"), person)
-        #expect(none.status == 0 && none.output.isEmpty, "\(none)")
+        #expect(none.status == 0 && none.output.isEmpty && none.errors.contains("line: username = three"), "\(none)")
         let unnamed = try await get(Self.asked(), person)
         #expect(unnamed.status == 64 && unnamed.errors.contains("line 'username'"), "\(unnamed)")
         #expect(try await person.integrate("git", "--profile", "two").status == 0)

@@ -104,4 +104,21 @@ import Testing
             #expect(advice.hasSuffix("identityctl cache move --to STORE --group g"))
         }
     }
+
+    /// The error of a proxy names its address, and this the place to change.
+    @Test func namesThePlaceOfAProxy() {
+        let error = AuthenticationError(.proxyFailed, "It does not answer.")
+        func advice(_ variables: [String: String], _ option: String? = nil) -> String? {
+            let console = Screen().console(columns: nil)
+            let session = Session(
+                environment: Environment(variables),
+                console: console,
+                isJSON: false,
+                logLevel: .critical
+            )
+            return session.adviceOnProxy(error, option)
+        }
+        #expect(advice(["IDENTITYCTL_PROXY": "http://p"])?.hasSuffix("stands in IDENTITYCTL_PROXY.") == true)
+        #expect(advice([:], "http://p")?.hasSuffix("stands in --proxy.") == true && advice([:]) == nil)
+    }
 }

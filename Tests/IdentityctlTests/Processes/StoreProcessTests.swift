@@ -56,8 +56,11 @@ import Testing
         let token = try await run("token", "--account", "alice", "--json")
         #expect(try TroubleProcessTests.code(of: token) == "interaction_required.no_tokens")
         #expect(token.status == 2 && token.errors.contains("cache create-key"), "\(token)")
-        let call = try await run("call", "http://api.example.com/")
-        #expect(call.status == 64 && call.errors.contains("over http only to this computer"), "\(call)")
+        for command in ["call", "mcp"] {
+            let refused = try await run(command, "http://api.example.com/")
+            #expect(refused.status == 64 && refused.errors.contains("over http only to this computer"), "\(refused)")
+            #expect(refused.errorLines.count == 1, "\(refused)")
+        }
     }
 
     /// No sign-in begins if its tokens cannot be kept, by any method.
