@@ -22,6 +22,7 @@ import Testing
         before.refreshToken?.scopes = ["read", "write"]
         before.refreshToken?.familyID = "1"
         before.refreshToken?.unknown = try Fixture.json(#"{"x":1}"#)
+        before.refreshToken = before.refreshToken?.refused("request", at: Self.now)
         let grant = try Fixture.grant(
             #"{"access_token":"a","token_type":"Bearer","refresh_token":"new","scope":"read"}"#
         )
@@ -29,6 +30,7 @@ import Testing
         #expect(after.secret == "new" && after.modifiedAt == Self.now + 9 && after.familyID == "1")
         #expect(after.scopes == ["read", "write"])
         #expect(after.unknown == before.refreshToken?.unknown)
+        #expect(before.refreshToken?.refusals.count == 1 && after.refusals.isEmpty, "Those were of the token before.")
         #expect(before.applying(grant, at: Self.now, isSignIn: true).refreshToken?.scopes == ["read"])
     }
 

@@ -40,6 +40,15 @@ import Testing
         #expect(second !== first && second.credentials.refreshToken?.secret == "rotated")
     }
 
+    /// The record in memory is a guess that a write confirms, and nothing is written here.
+    @Test func looksAtTheCacheBeforeItChangesNothing() async throws {
+        try await put(Fixture.credentials())
+        let other = CredentialStore(cache: cache, group: group, clientID: "client")
+        _ = try await other.update(id) { _ in Fixture.credentials(refreshToken: "rotated") }
+        let stored = try await store.update(id, wasJustRead: true) { $0 }
+        #expect(stored?.credentials.refreshToken?.secret == "rotated")
+    }
+
     @Test func anotherClientsRecordIsAnother() async throws {
         try await put(Fixture.credentials())
         #expect(try await CredentialStore(cache: cache, group: group, clientID: "other").snapshot(for: id) == nil)

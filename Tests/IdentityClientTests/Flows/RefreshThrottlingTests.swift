@@ -16,6 +16,17 @@ import Testing
         #expect(throws: Never.self) { try throttling.checkWait(for: "other", at: now, context: Fixture.context) }
     }
 
+    @Test func waitsForAnHourIfTheServerAskedForAYear() throws {
+        let throttling = RefreshThrottling()
+        let error = AuthenticationError(.throttled, "", retryAfter: .seconds(365 * 86_400))
+        throttling.note(error, for: "key", "refused", at: Fixture.now)
+        func check(_ later: Int64) throws {
+            try throttling.checkWait(for: "key", at: Fixture.now + later, context: Fixture.context)
+        }
+        for later in [0, 3599] as [Int64] { #expect(throws: AuthenticationError.self) { try check(later) } }
+        #expect(throws: Never.self) { try check(3600) }
+    }
+
     @Test func remembersNoWaitWithoutATime() throws {
         let throttling = RefreshThrottling()
         throttling.note(AuthenticationError(.signInExpired, ""), for: "key", "refused", at: Fixture.now)

@@ -79,6 +79,29 @@ struct ClientSecretScenarioTests {
         #expect(request["client_id"] == nil && request["client_secret"] == nil)
     }
 
+    /// The programs of a group sign each other's accounts out.
+    @Test func isNotShownWithATokenOfAnotherClient() async throws {
+        let (group, other) = (try CacheGroup("com.example.suite"), "second-client" as ClientID)
+        let clients = [
+            TestIdentityProvider.Client(secret: Self.secret), TestIdentityProvider.Client(id: other),
+        ]
+        let setup = try TestSetup(.entra, clients: clients)
+        let (_, first) = try await setup.signedIn {
+            $0.clientID = other
+            $0.cacheGroup = group
+        }
+        let application = try setup.application {
+            $0.clientSecret = Self.secret
+            $0.cacheGroup = group
+        }
+        var ending = SignOutParameters()
+        ending.revokesTokens = true
+        _ = try await application.signOut(first.account, parameters: ending)
+        let request = try #require(setup.provider.requests.last { $0.endpoint == .revocation })
+        #expect(request["client_id"] == other.rawValue)
+        #expect(request["client_secret"] == nil && request.header("Authorization") == nil)
+    }
+
     @Test func refusesWhatIsNone() throws {
         let error = #expect(throws: AuthenticationError.self) {
             try setup().application { $0.clientSecret = ClientSecret(rawValue: String(repeating: "x", count: 1025)) }

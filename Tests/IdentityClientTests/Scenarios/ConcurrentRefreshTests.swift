@@ -149,6 +149,20 @@ struct ConcurrentRefreshTests {
         #expect(transport.requests.isEmpty)
     }
 
+    /// The token that was to be renewed is still good for two minutes.
+    @Test func handsOutNoTokenOfAnAccountThatAnotherProcessSignedOut() async throws {
+        let setup = try TestSetup()
+        let (application, first) = try await setup.signedIn()
+        setup.clock.advance(by: .seconds(3600 - 120))
+        let gate = Gate()
+        setup.provider.failNext(.token, with: .held(by: gate))
+        let task = Task { try await application.acquireTokenSilently(scopes: ["api.read"], account: first.account) }
+        try await setup.provider.waitForRequest(.token, count: 2)
+        try await setup.application().remove(first.account)
+        gate.open()
+        try await expectError(.accountRemoved) { try await task.value }
+    }
+
     @Test(arguments: [TestIdentityProvider.Profile.openIDConnect, .entra])
     func signsOutDuringARefresh(_ profile: TestIdentityProvider.Profile) async throws {
         let setup = try TestSetup(profile)

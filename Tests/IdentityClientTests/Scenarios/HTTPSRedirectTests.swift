@@ -34,11 +34,11 @@ struct HTTPSRedirectTests {
             $0.logger = .keeping(warnings, from: .warning)
         }
         var parameters = InteractiveParameters(scopes: ["api.read"])
-        parameters.timeout = .seconds(5)
+        parameters.timeout = .seconds(2)
         let error = try await expectError(.interactionTimedOut) {
             try await application.acquireTokenInteractively(parameters)
         }
-        #expect(error.message.hasPrefix("Sign-in was not finished within 5 seconds."))
+        #expect(error.message.hasPrefix("Sign-in was not finished within 2 seconds."))
         #expect(["https", "HSTS", "127.0.0.1"].allSatisfy(error.message.contains) == (visits > 0))
         // Otherwise the provider may have shown an error, from which no redirect comes.
         #expect(error.message.contains("the redirect URI http://") == (visits == 0), "\(error.message)")
@@ -58,7 +58,7 @@ struct HTTPSRedirectTests {
         var parameters = SignOutParameters()
         parameters.endsBrowserSession = true
         parameters.postLogoutRedirectURI = try .loopback(path: "/signed-out")
-        parameters.timeout = .seconds(5)
+        parameters.timeout = .seconds(2)
         let result = try await application.signOut(first.account, parameters: parameters)
         #expect(result.browserSession.word == "unconfirmed")
         #expect(warnings.value.count == 1 && warnings.value.allSatisfy { $0.contains("HSTS") })

@@ -112,6 +112,38 @@ struct RefreshAnswerTests {
         #expect(third.source == .identityProvider)
     }
 
+    /// A transport whose requests take as long as they take.
+    private struct PatientTransport: TimedTransport {
+        let base: any HTTPTransport
+
+        func send(_ request: HTTPRequest, body: [UInt8]?) async throws -> (HTTPResponse, [UInt8]) {
+            try await base.send(request, body: body)
+        }
+
+        func send(_ request: HTTPRequest, body: [UInt8]?, within limit: Duration) async throws -> (
+            HTTPResponse, [UInt8]
+        ) {
+            try await base.send(request, body: body)
+        }
+    }
+
+    /// The lease lasts for one request and a little more, and other processes wait for it.
+    @Test func checksTheIDTokenInTheTimeOfOneRequest() async throws {
+        let setup = try TestSetup()
+        let (_, first) = try await setup.signedIn()
+        let application = try setup.application {
+            $0.transport = PatientTransport(base: setup.transport)
+            $0.requestTimeout = .milliseconds(20)
+        }
+        setup.provider.failAlways(.keys, with: .held(by: Gate()))
+        setup.provider.rotateSigningKey()
+        setup.clock.advance(by: .seconds(3600))
+        let begin = ContinuousClock.now
+        let next = try await application.acquireTokenSilently(scopes: ["api.read"], account: first.account)
+        #expect(next.source == .identityProvider && next.idToken == first.idToken)
+        #expect(begin.duration(to: .now) < .seconds(20))
+    }
+
     @Test func rejectsAnotherPersonsIDTokenIfTheKeysCannotBeFetched() async throws {
         let setup = try TestSetup()
         let (application, first) = try await setup.signedIn()

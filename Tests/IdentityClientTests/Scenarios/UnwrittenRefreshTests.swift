@@ -101,15 +101,17 @@ struct UnwrittenRefreshTests {
     @Test func releasesTheLeaseWithTheApplicationObject() async throws {
         weak var cache: UnreliableCache?
         do {
-            let own = UnreliableCache()
+            let own = UnreliableCache(othersCache.storage)
             cache = own
             let setup = try TestSetup(cache: own)
             let (application, first) = try await setup.signedIn()
             own.refusedWrites = [.account]
             setup.clock.advance(by: .seconds(3600))
             _ = try await application.acquireTokenSilently(scopes: ["api.read"], account: first.account)
+            #expect(try await leases().count == 1)
         }
         try await wait { cache == nil }
+        try await wait { try await leases().isEmpty }
     }
 }
 

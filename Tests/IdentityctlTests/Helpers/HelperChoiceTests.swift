@@ -60,7 +60,7 @@ import Testing
     @Test func choosesAmongProfilesByTheirUsernames() async throws {
         let person = try await Person()
         for name in ["one", "two"] {
-            try await person.addProfile(name, serves: ["https://git.test"], "--set", "username=\(name)")
+            try await person.addProfile(name, serves: ["https://git.test"], "username = \(name)")
         }
         let one = try await person.login("one")
         let two = try await person.login("two", as: .bob)

@@ -183,7 +183,7 @@ import Testing
 
     @Test(.timeLimit(.minutes(1))) func tellsTheDoctorOfEachServer() async throws {
         let person = try await Person()
-        try await person.addProfile("api", serves: [], "--resource", "https://api.test/mcp")
+        try await person.addProfile("api", serves: [], "resource = https://api.test/mcp")
         #expect(try await person.integrate("gemini", "--profile", "api").status == 0)
         #expect(
             person.text(".gemini/settings.json")?.contains(#"["mcp","--profile","api","https://api.test/mcp"]"#) == true

@@ -228,7 +228,7 @@ import Testing
     @Test(.timeLimit(.minutes(1))) func warnsOfAShortTimeAtAWS() async throws {
         let person = try await Person()
         for (name, seconds) in [("short", "900"), ("long", "1800")] {
-            try await person.addProfile(name, serves: [], "--set", "aws-duration=\(seconds)")
+            try await person.addProfile(name, serves: [], "aws-duration = \(seconds)")
             let set = try await person.integrate("aws", "--profile", name)
             #expect(set.errors.contains("at nearly each request") == (name == "short"), "\(set)")
         }

@@ -42,7 +42,7 @@ import Testing
             "\(missing)"
         )
         #expect(service.requests.isEmpty)
-        _ = try await setup.login()
+        try await setup.signIn()
         let found = try await run(service, setup)
         #expect(found.status == 0 && found.errors.isEmpty, "\(found)")
         #expect(
@@ -60,7 +60,7 @@ import Testing
 
     @Test(.timeLimit(.minutes(1))) func tellsTheRefusalWithoutTheToken() async throws {
         let setup = try ToolSetup()
-        _ = try await setup.login()
+        try await setup.signIn()
         let idToken = try await setup.run("token", "--id-token").output.dropLast()
         let refusing = try ResourceServer { _ in
             let text =
@@ -75,7 +75,7 @@ import Testing
 
     @Test(.timeLimit(.minutes(1))) func followsNoRedirectAndReadsNoFlood() async throws {
         let setup = try ToolSetup()
-        _ = try await setup.login()
+        try await setup.signIn()
         let target = try ResourceServer { _ in Self.credentials("ASIA2") }
         let redirecting = try ResourceServer { _ in .redirect(307, to: target.origin) }
         let redirected = try await run(redirecting, setup)

@@ -21,20 +21,20 @@ import Testing
 
     @Test(.timeLimit(.minutes(1))) func givesATokenToAProgramThatHasNoProviderAndNoStore() async throws {
         let setup = try ToolSetup()
-        let login = try await setup.login()
+        let bearer = try await setup.signIn()
         let (agent, client, path) = try await start(setup)
         let token = try await Tool.run(["token"], client)
-        #expect(token.status == 0 && token.output == login.output && token.errors.isEmpty, "\(token.errors)")
+        #expect(token.status == 0 && token.output == bearer + "\n" && token.errors.isEmpty, "\(token.errors)")
         let json = try await Tool.run(["token", "--json", "--id-token"], client)
         let report = try JSONObject(parsing: Array(json.output.utf8))
-        #expect(report.string("accessToken").map { $0 + "\n" } == login.output)
+        #expect(report.string("accessToken") == bearer)
         #expect(report.string("idToken") != nil && report.string("idTokenExpiresOn") != nil)
         for _ in 0..<2 {
             let plain = try await PlainAgentClient.ask(path, #"{"request":"access_token","account":"default"}"#)
-            #expect(plain.string("access_token").map { $0 + "\n" } == login.output)
+            #expect(plain.string("access_token") == bearer)
         }
         let renewed = try await Tool.run(["token", "--force-refresh"], client)
-        #expect(renewed.status == 0 && renewed.output != login.output)
+        #expect(renewed.status == 0 && renewed.output != bearer + "\n")
         #expect(agent.interrupt(by: 15))
         let end = try await agent.outcome()
         #expect(end.status == 0)
@@ -50,7 +50,7 @@ import Testing
 
     @Test(.timeLimit(.minutes(1))) func callsAnAPIWithTheAgentsToken() async throws {
         let setup = try ToolSetup()
-        let login = try await setup.login()
+        let bearer = try await setup.signIn()
         let (agent, client, _) = try await start(setup)
         let api = setup.issuer + "/userinfo"
         let refusal = TestIdentityProvider.Fault.answer(
@@ -62,7 +62,7 @@ import Testing
         let call = try await Tool.run(["call", api], client)
         #expect(call.status == 0 && call.output.contains("subject-alice"), "\(call)")
         #expect(setup.provider.count(of: .userInfo) == 2 && setup.provider.count(of: .token) == 1)
-        #expect(try await Tool.run(["token"], client).output != login.output)
+        #expect(try await Tool.run(["token"], client).output != bearer + "\n")
         let claims = #"{"access_token":{"acrs":{"essential":true}}}"#
         let challenge = "Bearer error=\"insufficient_claims\", claims=\"\(Base64URL.encode(Array(claims.utf8)))\""
         setup.provider.failNext(.userInfo, with: .answer(status: 401, headers: [("WWW-Authenticate", challenge)]))
@@ -76,7 +76,7 @@ import Testing
     /// A forwarded socket has none for control beside it.
     @Test(.timeLimit(.minutes(1))) func leavesSignInsToTheMachineOfTheAgent() async throws {
         let setup = try ToolSetup()
-        #expect(try await setup.login().status == 0)
+        try await setup.signIn()
         let (agent, client, path) = try await start(setup)
         let forwarded = "\(setup.directory.path)/forwarded"
         try FileManager.default.createSymbolicLink(atPath: forwarded, withDestinationPath: path)
@@ -103,7 +103,7 @@ import Testing
 
     @Test(.timeLimit(.minutes(1))) func locksUnlocksAndEnds() async throws {
         let setup = try ToolSetup()
-        #expect(try await setup.login().status == 0)
+        try await setup.signIn()
         let (agent, client, _) = try await start(setup)
         #expect(try await Tool.run(["agent", "lock"], client).errors == "The agent is locked.\n")
         let status = try await Tool.run(["agent", "status"], client)
@@ -234,7 +234,7 @@ import Testing
 
     @Test(.timeLimit(.minutes(2))) func servesAllProfilesToAHomeThatHasNone() async throws {
         let homes = try Homes()
-        let token = try await homes.setup.login().output
+        let token = try await homes.setup.signIn() + "\n"
         try await homes.add("work")
         try await homes.add("other", "--set", "agent-scope=mail.read")
         try homes.change("broken") { _ in "client-id = a\nnonsense\n" }
@@ -260,7 +260,7 @@ import Testing
 
     @Test(.timeLimit(.minutes(2))) func findsTheProfileThatServesWhatAHelperAsksFor() async throws {
         let homes = try Homes()
-        let token = try await homes.setup.login().output
+        let token = try await homes.setup.signIn() + "\n"
         let idToken = try await homes.setup.run("token", "--id-token").output.dropLast()
         try await homes.add("work")
         try await homes.add("team", "--serves", "https://git.test/team", "--set", "username=bot")

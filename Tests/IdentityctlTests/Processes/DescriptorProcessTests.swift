@@ -14,7 +14,7 @@ import Testing
 
     @Test func failsIfTheTokenCannotBeWritten() async throws {
         let setup = try ToolSetup()
-        #expect(try await setup.login().status == 0)
+        try await setup.signIn()
         let outcome = try await Tool.run(["token"], setup.variables, redirections: ">&-")
         #expect(outcome.status == 1)
         let message = "Standard output could not be written: Bad file descriptor"
@@ -25,7 +25,7 @@ import Testing
 
     @Test func sendsNoRequestIfTheBodyCannotBeWritten() async throws {
         let setup = try ToolSetup()
-        #expect(try await setup.login().status == 0)
+        try await setup.signIn()
         setup.provider.forgetRequests()
         let arguments = ["call", setup.issuer + "/userinfo", "--output", "-"]
         let outcome = try await Tool.run(arguments, setup.variables, redirections: ">&-")
@@ -37,7 +37,7 @@ import Testing
     @Test(arguments: ["/dev/stdout", "-", "/dev/fd/1", "/proc/self/fd/1", "link"])
     func writesToStandardOutputInsteadOfReplacingItsFile(name: String) async throws {
         let setup = try ToolSetup()
-        #expect(try await setup.login().status == 0)
+        try await setup.signIn()
         let link = setup.directory.path + "/link"
         try FileManager.default.createSymbolicLink(atPath: link, withDestinationPath: "/dev/stdout")
         let path = name == "link" ? link : name

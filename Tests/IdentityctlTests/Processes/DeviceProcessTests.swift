@@ -68,7 +68,7 @@ import Testing
 
     @Test(.timeLimit(.minutes(1))) func signsOutAtTheProviderToo() async throws {
         let setup = try setup()
-        #expect(try await setup.login().status == 0)
+        try await setup.signIn()
         let opened = setup.directory.appendingPathComponent("opened")
         let browser = setup.directory.appendingPathComponent("browser")
         // It notes what it was started with, and where that leads.
@@ -101,7 +101,7 @@ import Testing
 
     @Test(.timeLimit(.minutes(1))) func saysWhichPartOfASignOutFailed() async throws {
         let setup = try setup()
-        #expect(try await setup.login().status == 0)
+        try await setup.signIn()
         setup.provider.failAlways(.revocation, with: .serverError())
         let logout = try await setup.run("logout", "--revoke", "--json")
         #expect(logout.status == 3)
@@ -114,7 +114,7 @@ import Testing
     @Test(.timeLimit(.minutes(1))) func endsWithAStatusOfItsOwnWhereNothingCouldBeRevoked() async throws {
         let setup = try setup()
         setup.provider.failAlways(.discovery, with: .changing("revocation_endpoint", to: nil))
-        #expect(try await setup.login().status == 0)
+        try await setup.signIn()
         let logout = try await setup.run("logout", "--revoke")
         #expect(logout.status == 10 && logout.errors.contains("revoked"), "\(logout.errors)")
         #expect(try await setup.run("accounts", "--json").output == "[]\n")
@@ -123,7 +123,7 @@ import Testing
     @Test(.timeLimit(.minutes(1))) func saysWhatASignOutThatWasCutOffHasDone() async throws {
         let setup = try setup()
         for person in [TestIdentityProvider.Person.alice, .bob] {
-            #expect(try await setup.login(as: person).status == 0)
+            try await setup.signIn(as: person)
         }
         let gate = Gate()
         setup.provider.failNext(.revocation, with: .delay(.zero))
@@ -142,7 +142,7 @@ import Testing
 
     @Test(.timeLimit(.minutes(1))) func showsNoAddressOfTheSignOutPageToALog() async throws {
         let setup = try setup()
-        #expect(try await setup.login().status == 0)
+        try await setup.signIn()
         let logout = try await setup.run("logout", "--end-session", "--browser", "/nowhere/browser")
         #expect(logout.status == 8)
         #expect(logout.errors.contains("at a terminal") && !logout.errors.contains("id_token_hint"))

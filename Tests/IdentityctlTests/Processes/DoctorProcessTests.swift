@@ -119,7 +119,7 @@ import Testing
     )
     func triesToWriteWhereTokensRest() async throws {
         let setup = try ToolSetup()
-        #expect(try await setup.login().status == 0)
+        try await setup.signIn()
         let before = try setup.cacheContents()
         let variables = setup.variables.map { "\($0.key)='\($0.value)'" }.joined(separator: " ")
         let command = "\(variables) '\(try Tool.executable.path)' doctor --without-browser"
@@ -133,7 +133,7 @@ import Testing
     /// A backup that was put back by another program, for example.
     @Test(.timeLimit(.minutes(1))) func looksAtEachRecord() async throws {
         let setup = try ToolSetup()
-        #expect(try await setup.login().status == 0)
+        try await setup.signIn()
         let name = try #require(try setup.cacheContents().keys.first { $0.contains("/account-") })
         let path = setup.directory.appendingPathComponent("cache/\(name)").path
         try FileManager.default.setAttributes([.posixPermissions: 0o644], ofItemAtPath: path)

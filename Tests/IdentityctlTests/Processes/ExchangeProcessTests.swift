@@ -17,8 +17,7 @@ struct ExchangeProcessTests {
         let setup = try ToolSetup()
         let unknown = try await setup.run("exchange", "--audience", "billing")
         #expect(unknown.status == 2 && unknown.errorLines.last == "To sign in, run: identityctl login")
-        let login = try await setup.login()
-        #expect(login.status == 0, "\(login.errors)")
+        let own = try await setup.signIn()
 
         let record = setup.directory.appendingPathComponent("record.json").path
         let plain = try await setup.run(
@@ -37,7 +36,7 @@ struct ExchangeProcessTests {
         #expect(plain.status == 0 && plain.output.hasPrefix("at-") && plain.output.hasSuffix("\n"), "\(plain.errors)")
         let request = try sent(setup)
         let token = try #require(request["subject_token"])
-        #expect(token == login.output.trimmingCharacters(in: .newlines), "The sign-in's token is exchanged.")
+        #expect(token == own, "The sign-in's token is exchanged.")
         #expect(request.form.filter { $0.name == "audience" }.map(\.value) == ["billing", "mail"])
         #expect(request["resource"] == "https://api.example.test" && request["scope"] == "invoices.read")
         let recorded = try String(contentsOfFile: record, encoding: .utf8)
@@ -70,7 +69,7 @@ struct ExchangeProcessTests {
 
     @Test func exchangesTokensFromFilesAndStandardInput() async throws {
         let setup = try ToolSetup()
-        let token = try await setup.login().output
+        let token = try await setup.signIn() + "\n"
         let path = setup.directory.appendingPathComponent("token").path
         try Data("  \(token)".utf8).write(to: URL(fileURLWithPath: path))
         // Without a store: no account is needed, and the profile's account and scopes are not for such a token.

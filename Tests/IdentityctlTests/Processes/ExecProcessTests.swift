@@ -26,7 +26,7 @@ import Testing
 
     @Test func theCommandTakesThePlaceOfTheTool() async throws {
         let setup = try ToolSetup()
-        let token = try await setup.login().output
+        let token = try await setup.signIn() + "\n"
         let command = #"echo $$; echo "$BEARER_TOKEN"; cat; echo "$0 $1"; exit 7"#
         let outcome = try await run(
             "echo $$; exec \"$TOOL\" exec -- sh -c '\(command)' --json 'a b'",
@@ -65,7 +65,7 @@ import Testing
 
     @Test func theCommandGetsTheCallersVariablesWithoutTheSecret() async throws {
         let setup = try ToolSetup()
-        let token = try await setup.login().output.dropLast()
+        let token = try await setup.signIn()
         var variables = try variables(setup)
         variables["IDENTITYCTL_CLIENT_SECRET"] = "hidden"
         variables["FIRST"] = "earlier"
@@ -84,7 +84,7 @@ import Testing
     @Test(arguments: ["", "--token-file "])
     func theCommandGetsTheCallersSignalsAndDescriptors(option: String) async throws {
         let setup = try ToolSetup()
-        #expect(try await setup.login().status == 0)
+        try await setup.signIn()
         let variables = try variables(setup)
         // The last eight digits are those of the signals that a program can change.
         let show = "sh -c 'grep -E \"^Sig(Blk|Ign)\" /proc/self/status | grep -o ........\\$; ls /proc/self/fd; echo .'"
@@ -100,7 +100,7 @@ import Testing
 
     @Test func aCommandThatCannotRunCostsNoToken() async throws {
         let setup = try ToolSetup()
-        #expect(try await setup.login().status == 0)
+        try await setup.signIn()
         let variables = try variables(setup)
         let directory = setup.directory.path
         try Data("text".utf8).write(to: URL(fileURLWithPath: "\(directory)/text"))
@@ -121,7 +121,7 @@ import Testing
 
     @Test func reportsAProgramThatTheSystemDoesNotStart() async throws {
         let setup = try ToolSetup()
-        #expect(try await setup.login().status == 0)
+        try await setup.signIn()
         let cases: [(String, Int32, String)] = [
             ("#!/no/such/interpreter\n", 127, "the interpreter that its first line names is missing"),
             ("no program", 126, "it is no program"),
@@ -140,7 +140,7 @@ import Testing
         let path = "\(setup.directory.path)/started"
         let nobody = try await Tool.run(["exec", "--", "touch", path], setup.variables)
         #expect(nobody.status == 2 && nobody.errors.contains("identityctl login"), "\(nobody)")
-        #expect(try await setup.login().status == 0)
+        try await setup.signIn()
         setup.provider.close()
         let silent = try await Tool.run(["exec", "--force-refresh", "--", "touch", path], setup.variables)
         #expect(silent.status == 3, "\(silent)")
@@ -151,13 +151,13 @@ import Testing
 
     @Test func asksTheAgentIfThereIsOne() async throws {
         let setup = try ToolSetup()
-        let login = try await setup.login()
+        let token = try await setup.signIn()
         let path = "\(setup.directory.path)/run/agent.sock"
         let agent = try Tool(["agent", "--socket", path], setup.variables)
         _ = try await agent.errorLine { $0.hasPrefix("The agent listens.") }
         let arguments = ["exec", "--env", "A", "--", "sh", "-c", "echo $A"]
         let outcome = try await Tool.run(arguments, ["IDENTITYCTL_AGENT": path])
-        #expect(outcome.status == 0 && outcome.output == login.output, "\(outcome)")
+        #expect(outcome.status == 0 && outcome.output == token + "\n", "\(outcome)")
         agent.interrupt()
     }
 }

@@ -50,7 +50,7 @@ import Testing
 
     @Test(.timeLimit(.minutes(1))) func givesGitTheTokenOfItsHost() async throws {
         let setup = try ToolSetup()
-        let token = try await setup.login().output
+        let token = try await setup.signIn() + "\n"
         let filled = try await git("fill", Self.asked, in: setup)
         #expect(filled.status == 0 && filled.output.contains("\nusername=oauth2\npassword=\(token)"), "\(filled)")
         let other = try await git("fill", "protocol=https\nhost=git.test.evil.test\n", in: setup)
@@ -60,7 +60,7 @@ import Testing
 
     @Test(.timeLimit(.minutes(1))) func renewsTheTokenThatGitRejects() async throws {
         let setup = try ToolSetup()
-        let token = try await setup.login().output
+        let token = try await setup.signIn() + "\n"
         let rejected = Self.asked + "username=oauth2\npassword=\(token)"
         #expect(try await git("reject", Self.asked + "username=oauth2\npassword=older\n", in: setup).status == 0)
         #expect(setup.provider.count(of: .token) == 1)
@@ -75,7 +75,7 @@ import Testing
     /// A push with submodules makes git call the helper several times at once.
     @Test(.timeLimit(.minutes(1))) func renewsARejectedTokenOnce() async throws {
         let setup = try ToolSetup()
-        let token = try await setup.login().output
+        let token = try await setup.signIn() + "\n"
         let rejected = Self.asked + "username=oauth2\npassword=\(token)"
         try await withThrowingTaskGroup(of: Int32.self) { group in
             for _ in 0..<4 { group.addTask { try await git("reject", rejected, in: setup).status } }
@@ -101,7 +101,7 @@ import Testing
 
     @Test(.timeLimit(.minutes(1))) func answersDockerOnStandardOutput() async throws {
         let setup = try ToolSetup()
-        let token = try await setup.login().output.dropLast()
+        let token = try await setup.signIn()
         let helper = "docker-credential-identityctl"
         let found = try await run("\(helper) get", "git.test", setup)
         #expect(
@@ -117,7 +117,7 @@ import Testing
     @Test(.timeLimit(.minutes(1)), arguments: ["v1", "v1beta1"])
     func answersKubectlInItsVersion(version: String) async throws {
         let setup = try ToolSetup()
-        let token = try await setup.login().output.dropLast()
+        let token = try await setup.signIn()
         let helper = "\"\(try Tool.executable.path)\" helper kubectl"
         func asking(_ server: String) -> String {
             let version = "client.authentication.k8s.io/\(version)"
@@ -142,7 +142,7 @@ import Testing
         let setup = try ToolSetup()
         let missing = try await setup.run("helper", "xoauth2", "--user", "alice@mail.test")
         #expect(missing.status == 2 && missing.output.isEmpty && missing.errors.contains("identityctl login"))
-        let token = try await setup.login().output.dropLast()
+        let token = try await setup.signIn()
         func decoded(_ outcome: Tool.Outcome) throws -> String {
             #expect(outcome.status == 0 && outcome.output.hasSuffix("\n"), "\(outcome)")
             return String(decoding: try #require(Data(base64Encoded: String(outcome.output.dropLast()))), as: UTF8.self)
@@ -169,7 +169,7 @@ import Testing
         let setup = try ToolSetup()
         let missing = try await run("keyring get https://git.test/simple/ u", "", setup)
         #expect(missing.status == 2 && missing.output.isEmpty && missing.errors.contains("identityctl login"))
-        let token = try await setup.login().output
+        let token = try await setup.signIn() + "\n"
         let found = try await run("keyring get https://git.test/simple/ oauth2", "", setup)
         #expect(found.status == 0 && found.output == token, "\(found)")
         #expect(try await run("keyring get https://git.test --mode creds", "", setup).output == "oauth2\n\(token)")
@@ -202,7 +202,7 @@ import Testing
         let missing = try await run(helper, request("sparse+https://git.test/i/"), setup)
         #expect(missing.status == 0 && missing.output.hasPrefix(#"{"v":[1]}"# + "\n" + #"{"Err":{"kind":"other""#))
         #expect(missing.output.contains("identityctl login"), "\(missing)")
-        let token = try await setup.login().output.dropLast()
+        let token = try await setup.signIn()
         let requests = [
             request("sparse+https://git.test/i/"), request("sparse+https://git.test.evil.test/"),
             request("https://git.test", "logout"), "nonsense",
@@ -222,7 +222,7 @@ import Testing
         let bazel = "bazel-credential-identityctl get"
         let missing = try await run("pnpm-token-identityctl", "", setup)
         #expect(missing.status == 2 && missing.output.isEmpty && missing.errors.contains("identityctl login"))
-        let token = try await setup.login().output.dropLast()
+        let token = try await setup.signIn()
         let found = try await run(bazel, #"{"uri":"https://git.test/a?b=c"}"#, setup)
         #expect(found.status == 0, "\(found)")
         #expect(found.output.hasPrefix(#"{"headers":{"Authorization":["Bearer \#(token)"]},"expires":""#), "\(found)")

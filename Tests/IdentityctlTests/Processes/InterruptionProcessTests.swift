@@ -12,7 +12,7 @@ import Testing
     private func setup() async throws -> ToolSetup {
         let setup = try ToolSetup()
         setup.provider.settings.accessTokenLifetime = .zero
-        #expect(try await setup.login().status == 0)
+        try await setup.signIn()
         setup.provider.settings.accessTokenLifetime = .seconds(3600)
         setup.provider.forgetRequests()
         return setup

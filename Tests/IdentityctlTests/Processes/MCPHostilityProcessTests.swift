@@ -2,6 +2,7 @@
 
 import Foundation
 import Glibc
+import IdentityTestSupport
 import IdentityTesting
 import LoopbackHTTP
 import OAuthWire
@@ -84,6 +85,35 @@ struct MCPHostilityProcessTests {
         try bridge.type(#"{"id":"usual","method":"usual"}"#)
         #expect(try await bridge.answer(.string("usual"))["result"] != nil)
         #expect(try bridge.messages.count == expected.count + 2)
+    }
+
+    /// The body of an error is looked at for the server's words, and neither kept nor waited for.
+    @Test func noErrorGoesOnForEver() async throws {
+        let (gate, written) = (Gate(), Shared(0))
+        defer { gate.open() }
+        let server = try MCPServer { _, message, _ in
+            guard let method = message.string("method"), ["flood", "stall"].contains(method) else { return nil }
+            return LoopbackResponse(
+                status: 500,
+                headers: ["Content-Type": "text/plain"],
+                body: .stream { writer in
+                    try await writer.write(Array("words".utf8))
+                    if method == "stall" { try await gate.wait() }
+                    while true {
+                        try await writer.write([UInt8](repeating: 0x61, count: 60_000))
+                        written.withLock { $0 += 60_000 }
+                    }
+                }
+            )
+        }
+        let bridge = try server.bridge(try await server.person())
+        for method in ["flood", "stall"] { try bridge.type(#"{"id":"\#(method)","method":"\#(method)"}"#) }
+        for method in ["flood", "stall"] {
+            let error = try await bridge.answer(.string(method)).object("error")?.string("message")
+            #expect(error?.contains("status 500") == true && error?.contains("words") == false, "\(error ?? "")")
+        }
+        // No more than what waits in the buffers of a connection.
+        #expect(written.value < 16 << 20, "\(written.value)")
     }
 
     @Test(arguments: [301, 302, 303, 307, 308]) func noTokenFollowsARedirect(status: Int) async throws {

@@ -15,8 +15,7 @@ import Testing
 
     private func signedIn() async throws -> ToolSetup {
         let setup = try ToolSetup(.entra)
-        let login = try await setup.login()
-        #expect(login.status == 0, "\(login.errors)")
+        try await setup.signIn()
         return setup
     }
 

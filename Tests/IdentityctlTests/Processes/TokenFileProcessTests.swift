@@ -15,13 +15,13 @@ import Testing
 
     @Test func writesTheTokenIntoAFileOfItsOwner() async throws {
         let setup = try ToolSetup()
-        let login = try await setup.login()
+        let token = try await setup.signIn()
         let path = setup.directory.path + "/token"
         let line = "umask 0; \"$TOOL\" token --output '\(path)'"
         let variables = setup.variables.merging(["TOOL": try Tool.executable.path]) { $1 }
         let outcome = try await Tool(shell: line, variables).outcome()
         #expect(outcome.status == 0 && outcome.output.isEmpty && outcome.errors.isEmpty, "\(outcome)")
-        #expect(text(path).map { $0 + "\n" } == login.output)
+        #expect(text(path) == token)
         #expect(try permissions(path) == 0o600)
         // AWS and others take the ID token from a file.
         let identity = try await setup.run("token", "--id-token", "--output", path, "--json")
@@ -56,7 +56,7 @@ import Testing
     @Test func keepsTheTokenFreshUntilASignal() async throws {
         let setup = try ToolSetup()
         setup.provider.settings.accessTokenLifetime = .seconds(2)
-        #expect(try await setup.login().status == 0)
+        try await setup.signIn()
         let path = setup.directory.path + "/token"
         let manager = try ServiceManager(setup.directory.path + "/notify")
         let variables = setup.variables.merging(["NOTIFY_SOCKET": manager.name]) { $1 }
@@ -78,7 +78,7 @@ import Testing
     @Test func endsWhenAPersonHasToSignIn() async throws {
         let setup = try ToolSetup()
         setup.provider.settings.accessTokenLifetime = .seconds(4)
-        #expect(try await setup.login().status == 0)
+        try await setup.signIn()
         let path = setup.directory.path + "/token"
         let watch = try Tool(["token", "--output", path, "--watch"], setup.variables)
         _ = try await watch.errorLine { $0.hasPrefix("The token is in \(path)") }
@@ -91,7 +91,7 @@ import Testing
     @Test func keepsATokenOfAnAgent() async throws {
         let setup = try ToolSetup()
         setup.provider.settings.accessTokenLifetime = .seconds(2)
-        #expect(try await setup.login().status == 0)
+        try await setup.signIn()
         let socket = setup.directory.path + "/run/agent.sock"
         let agent = try Tool(["agent", "--socket", socket], setup.variables)
         _ = try await agent.errorLine { $0.hasPrefix("The agent listens.") }

@@ -54,7 +54,7 @@ import identityctl
     @Test(.timeLimit(.minutes(2)), arguments: [true, false])
     func saysByItsStatusThatASpentRefreshTokenHasNoSuccessor(hasReader: Bool) async throws {
         let setup = try ToolSetup()
-        #expect(try await setup.login().status == 0)
+        try await setup.signIn()
         let gate = Gate()
         setup.provider.failNext(.token, with: .held(by: gate))
         let output = hasReader ? nil : "> >(:)"
@@ -206,7 +206,7 @@ import identityctl
 
     @Test(.timeLimit(.minutes(1))) func saysHowToGoOnAfterADamagedRecord() async throws {
         let setup = try ToolSetup()
-        #expect(try await setup.login().status == 0)
+        try await setup.signIn()
         let name = try #require(try setup.cacheContents().keys.first { $0.contains("/account-") })
         let record = setup.directory.appendingPathComponent("cache/\(name)").path
         try "{".write(toFile: record, atomically: false, encoding: .utf8)
@@ -256,7 +256,7 @@ import identityctl
 
     @Test(.timeLimit(.minutes(1))) func saysThatTheResultCouldNotBeHandedOver() async throws {
         let setup = try ToolSetup()
-        _ = try await setup.login()
+        try await setup.signIn()
         let outcome = try await Tool.run(["token"], setup.variables, outputPath: "/dev/full")
         #expect(outcome.status == 1)
         #expect(outcome.errors.contains("Standard output could not be written"))
@@ -264,7 +264,7 @@ import identityctl
 
     @Test(.timeLimit(.minutes(2))) func refusesWrongUsageBeforeItTouchesAnything() async throws {
         let setup = try ToolSetup()
-        _ = try await setup.login()
+        try await setup.signIn()
         let before = try setup.cacheContents()
         #expect(!before.isEmpty)
         setup.provider.forgetRequests()

@@ -2,6 +2,7 @@
 
 import HTTPTypes
 import IdentityClient
+import IdentityTestSupport
 import IdentityTesting
 import Testing
 
@@ -34,12 +35,31 @@ import Testing
         func open(_ request: HTTPRequest, body: (any HTTPBodySource)?) async throws -> any HTTPExchange { Exchange() }
     }
 
+    /// Three pieces, each after a while.
+    private struct SlowBody: HTTPBodySource {
+        let read = Shared(0)
+        let length: Int64 = 3
+
+        func next() async throws -> [UInt8]? {
+            guard read.value < length else { return nil }
+            try await Task.sleep(for: .milliseconds(200))  // what is tested is what this time does
+            read.withLock { $0 += 1 }
+            return [0x61]
+        }
+    }
+
     private let request = HTTPRequest(method: .post, scheme: "https", authority: "api.example.test", path: "/")
 
     @Test func givesUpWhereNoAnswerBegins() async throws {
         let transport = AnswerTimeoutTransport(base: SilentTransport(), timeout: .milliseconds(20))
         let error = await #expect(throws: AuthenticationError.self) { try await transport.open(request, body: nil) }
         #expect(error?.code == .networkTimedOut && error?.message.hasPrefix("api.example.test did not begin") == true)
+    }
+
+    @Test func countsFromTheLastPieceOfTheBody() async throws {
+        let (transport, body) = (AnswerTimeoutTransport(base: SilentTransport(), timeout: .milliseconds(400)), SlowBody())
+        await #expect(throws: AuthenticationError.self) { try await transport.open(request, body: body) }
+        #expect(body.read.value == 3)
     }
 
     @Test func endsAtOnceWhereItsTaskIsCancelled() async throws {

@@ -4,6 +4,8 @@ import Foundation
 import IdentityTesting
 import Testing
 
+@testable import identityctl
+
 /// A person with a home directory, a profile, and `~/.local/bin` in `PATH`.
 struct Person {
     let setup: ToolSetup
@@ -29,13 +31,17 @@ struct Person {
         get throws { try Tool.executable.resolvingSymlinksInPath().path }
     }
 
+    /// Writes a profile as `profile add` does.
+    ///
+    /// - Parameter more: More lines.
     func addProfile(_ name: String, serves: [String], _ more: String...) async throws {
-        let options = [
-            "--client-id", "test-client", "--issuer", setup.issuer, "--scope", "files.read",
-            "--cache", "file:\(setup.directory.path)/cache",
+        let lines = [
+            "client-id = test-client", "issuer = \(setup.issuer)", "scope = files.read",
+            "cache = file:\(setup.directory.path)/cache",
         ]
-        let made = try await run(["profile", "add", name] + options + more + serves.flatMap { ["--serves", $0] })
-        #expect(made.status == 0, "\(made)")
+        let text = (lines + more + serves.map { "serves = \($0)" }).map { "\($0)\n" }.joined()
+        let name = try ProfileName(Given(text: name, origin: "a test"))
+        try ProfileDirectory(Environment(variables)).write(text, as: name, replaces: false)
     }
 
     func run(_ arguments: [String]) async throws -> Tool.Outcome {
@@ -46,15 +52,12 @@ struct Person {
         try await run(["integrate"] + arguments)
     }
 
-    /// Returns the token of a sign-in.
-    func login(_ profile: String = "work", as account: TestIdentityProvider.Person = .alice) async throws -> Substring {
-        // A sign-in that hands out a token is for the profile's own account alone.
-        let quiet = variables.merging(["IDENTITYCTL_PRINT_TOKEN": "0"]) { $1 }
-        let tool = try Tool(["login", "--profile", profile], quiet)
-        try await ScriptedBrowser(provider: nil, signingInAs: account, behaviour: .approve)
-            .visit(try await tool.shownAddress())
-        #expect(try await tool.outcome().status == 0)
-        return try await run(["token", "--profile", profile, "--account", account.username]).output.dropLast()
+    /// Signs a person in with a profile, in this process.
+    ///
+    /// - Returns: The access token.
+    @discardableResult
+    func login(_ profile: String = "work", as account: TestIdentityProvider.Person = .alice) async throws -> String {
+        try await setup.signIn(as: account, variables, profile: profile)
     }
 
     /// Runs a line of a shell, with `input` to read.

@@ -1,11 +1,15 @@
 // Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
 
+import ArgumentParser
 import Foundation
 import Glibc
 import IdentityClient
 import IdentityTestSupport
 import IdentityTesting
+import Logging
 import Testing
+
+@testable import identityctl
 
 /// A provider on the loopback interface, a directory for the tokens, and a person with a browser.
 final class ToolSetup: Sendable {
@@ -44,6 +48,37 @@ final class ToolSetup: Sendable {
 
     func run(_ arguments: String...) async throws -> Tool.Outcome {
         try await Tool.run(arguments, variables)
+    }
+
+    /// Signs a person in as `login` does, in this process: for tests of what comes after a sign-in.
+    ///
+    /// - Parameters:
+    ///   - variables: Those of the sign-in, by default the setup's.
+    ///   - profile: The name of the profile to sign in with.
+    /// - Returns: The access token.
+    @discardableResult
+    func signIn(
+        as person: TestIdentityProvider.Person = .alice,
+        _ variables: [String: String]? = nil,
+        profile: String? = nil
+    ) async throws -> String {
+        var environment = Environment(variables ?? self.variables)
+        if let profile {
+            let name = try ProfileName(Given(text: profile, origin: "a test"))
+            environment = environment.above(try ProfileDirectory(environment).profile(named: name))
+        }
+        let console = Screen().console(columns: nil, isTerminal: false)
+        let session = Session(environment: environment, console: console, isJSON: false, logLevel: .critical)
+        let (options, receiver) = (try ProviderOptions.parse([]), InMemoryRedirectReceiver())
+        var configuration = try options.configuration(environment)
+        configuration.transport = provider.transport
+        configuration.redirectReceiver = receiver
+        configuration.browser = ScriptedBrowser(provider: provider, signingInAs: person, receiver: receiver)
+        let application = try session.application(configuration)
+        let scopes = try TokenOptions.parse([]).scopes(environment)
+        let result = try await application.acquireTokenInteractively(scopes: scopes)
+        await session.keepAccountOfProfile(result.account, options, application)
+        return result.accessToken
     }
 
     /// Signs a person in through the tool's own redirect address.
