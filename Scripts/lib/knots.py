@@ -1,5 +1,5 @@
 # Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
-"""Counts what hangs together in a source folder: knots.py SOURCES [--names]. See Scripts/check-limits, and --names for what is counted.
+"""Counts what hangs together in a source folder: knots.py SOURCES [--names]. See Scripts/check-limits.
 
 A file uses another if it names a type that the other declares at its top. A knot is a set of files, or of folders, each of
 which uses each other, directly or through others. What hangs on a type is all that a reader of it may have to read: the
@@ -71,19 +71,20 @@ def pieces(path):
         lines += 1
         text.append(line)
         depth += line.count("{") - line.count("}")
-        if depth == 0 and name and line.strip():
-            yield name, lines, "\n".join(text)
+        if depth == 0 and line.strip() and (name or line == "}"):  # the latter ends a function of no type
+            if name:
+                yield name, lines, "\n".join(text)
             name, lines, text = None, 0, []
 
 
 def measure(sources):
     files = {path: code(path.read_text()) for path in sorted(sources.rglob("*.swift"))}
     count = {path: path.read_text().count("\n") for path in files}
-    home, private = {}, {}
+    home, private, nested = {}, {}, {}
     for path, text in files.items():
         top, every, _ = declarations(text)
         home |= {name: path for name in top}
-        private[path] = every
+        private[path], nested[path] = every, every - top
     names = {path: {word for word in re.findall(r"\b[A-Z]\w*", text) if word in home} for path, text in files.items()}
     uses = {path: {home[word] for word in words if home[word] != path and (word not in private[path])} for path, words in names.items()}
     folder = {path: path.relative_to(sources).parts[0] for path in files}
@@ -94,7 +95,8 @@ def measure(sources):
         for name, lines, text in pieces(path):
             if name in home:
                 size[name] = size.get(name, 0) + lines
-                named.setdefault(name, set()).update(w for w in re.findall(r"\b[A-Z]\w*", text) if w in home and w != name)
+                own = nested[path] | {name}
+                named.setdefault(name, set()).update(w for w in re.findall(r"\b[A-Z]\w*", text) if w in home and w not in own)
     reach = {name: sum(size.get(to, 0) for to in reached(name, named)) for name in size}
 
     knot = max(knots(uses), key=lambda one: sum(count[path] for path in one) if len(one) > 1 else 0)

@@ -128,7 +128,7 @@ struct ImportCommand: ToolCommand {
     private func redeem(_ file: Given, in session: Session) async throws {
         let scopes = Set(try session.environment.words("scope", scopes).map(Scope.init(rawValue:)))
         let application = try application(in: session)
-        let result = try await application.acquireToken(byRefreshToken: file.contentAsToken(), scopes: scopes)
+        let result = try await application.acquireToken(byRefreshToken: TokenInput.token(in: file), scopes: scopes)
         if let failure = await session.storageFailure(of: result) {
             let loss = AuthenticationError(
                 failure.code,

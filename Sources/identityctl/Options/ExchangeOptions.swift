@@ -102,7 +102,7 @@ extension GivenTokenOptions {
             return nil
         }
         let given = Given(text: file, origin: "--\(role)-token-file")
-        return SecurityToken(try await given.contentAsToken(), type: type ?? .accessToken)
+        return SecurityToken(try await TokenInput.token(in: given), type: type ?? .accessToken)
     }
 }
 

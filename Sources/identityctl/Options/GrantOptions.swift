@@ -56,7 +56,9 @@ struct GrantOptions: ParsableArguments {
             let parts = text.split(separator: "=", maxSplits: 1).map(String.init)
             guard parts.count == 2 else { throw given.error("give NAME=FILE.") }
             guard parameters[parts[0]] == nil else { throw given.error("'\(parts[0].printable)' is given twice.") }
-            parameters[parts[0]] = try await Given(text: parts[1], origin: given.origin).contentAsToken()
+            parameters[parts[0]] = try await TokenInput.token(
+                in: Given(text: parts[1], origin: given.origin)
+            )
         }
         return parameters
     }

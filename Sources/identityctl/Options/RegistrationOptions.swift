@@ -39,7 +39,7 @@ extension RegistrationOptions {
             throw file.error("the token goes to one server alone. Name it as well: --issuer URL")
         }
         let path = file.text == "-" ? file : Given(text: try file.path(environment), origin: file.origin)
-        let token = try await path.contentAsToken()
+        let token = try await TokenInput.token(in: path)
         for spelling in ResourceSearch.spellings(of: issuer) { software.initialAccessTokens[spelling] = token }
         return software
     }

@@ -99,7 +99,7 @@ struct ProfileAddCommand: ToolCommand {
         if let preset, made.given("client-id") == nil {
             throw UsageError("Register a client, and give its --client-id. \(preset.advice)")
         }
-        try made.check(session.environment)
+        try ProfileCheck.check(made, session.environment)
         try directory.checkServedAddresses(of: made)
         try directory.write(text, as: name, replaces: replace)
         if !replace { directory.forgetAccount(of: name) }

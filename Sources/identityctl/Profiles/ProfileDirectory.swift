@@ -106,29 +106,6 @@ struct ProfileDirectory: Sendable {
         return found.bytes
     }
 
-    /// Replaces a profile by a changed text. One of the whole machine stays: the text becomes the person's own, which stands
-    /// above it.
-    ///
-    /// - Parameters:
-    ///   - before: The text that was changed.
-    ///   - path: The file that the error of a mistake names.
-    /// - Throws: `UsageError` for a line that a command would refuse, and if another program changed the profile meanwhile.
-    func change(
-        _ name: ProfileName,
-        from before: [UInt8],
-        to text: [UInt8],
-        namedAs path: String,
-        _ environment: Environment
-    ) throws {
-        let changed = try Profile(name, path: path, parsing: text)
-        try changed.check(environment)
-        try checkServedAddresses(of: changed)
-        guard try self.text(of: name) == before else {
-            throw UsageError("The profile '\(name)' was changed by another program meanwhile.")
-        }
-        try write(String(decoding: text, as: UTF8.self), as: name, replaces: true)
-    }
-
     /// The path of the text that a person edits. It is no profile, because the name begins with a dot.
     func draftPath(of name: ProfileName) -> String { "\(directory)/.\(name).edit.conf" }
 

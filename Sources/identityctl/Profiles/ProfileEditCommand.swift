@@ -44,7 +44,14 @@ struct ProfileEditCommand: ToolCommand {
         }
         guard isDone else { throw UsageError("The editor '\(editor.printable)' failed. \(hint)") }
         do {
-            try directory.change(name, from: before, to: after, namedAs: draft, session.environment)
+            try ProfileCheck.change(
+                name,
+                from: before,
+                to: after,
+                namedAs: draft,
+                in: directory,
+                session.environment
+            )
         } catch let mistake as UsageError {
             throw UsageError("\(mistake.message) \(hint)")
         }

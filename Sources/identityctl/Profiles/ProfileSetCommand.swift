@@ -21,7 +21,7 @@ struct ProfileSetCommand: ToolCommand {
     @OptionGroup var output: OutputOptions
 
     func run(in session: Session) async throws {
-        try profile.change(settings.map(Profile.assignment), removing: [], in: session)
+        try change(profile.profile(), setting: settings.map(Profile.assignment), removing: [], in: session)
     }
 }
 
@@ -40,24 +40,26 @@ struct ProfileUnsetCommand: ToolCommand {
     @OptionGroup var output: OutputOptions
 
     func run(in session: Session) async throws {
-        try profile.change([], removing: names, in: session)
+        try change(profile.profile(), setting: [], removing: names, in: session)
     }
 }
 
-extension ProfileArgument {
-    fileprivate func change(_ lines: [Profile.Assignment], removing names: [String], in session: Session) throws {
-        let directory = try ProfileDirectory(session.environment)
-        let (name, console) = (try profile(), session.console)
-        let before = try directory.text(of: name)
-        let path = directory.path(of: name)
-        let own = try Profile(name, path: path, parsing: before)
-        for missing in names where !own.lines.contains(where: { $0.name == missing }) {
-            throw UsageError("The profile '\(name)' has no line '\(missing.printable)'.")
-        }
-        let after = own.text(before, setting: lines, removing: Set(names))
-        try directory.change(name, from: before, to: Array(after.utf8), namedAs: path, session.environment)
-        console.line("Changed \(path.printable).")
+private func change(
+    _ name: ProfileName,
+    setting lines: [Profile.Assignment],
+    removing names: [String],
+    in session: Session
+) throws {
+    let directory = try ProfileDirectory(session.environment)
+    let before = try directory.text(of: name)
+    let path = directory.path(of: name)
+    let own = try Profile(name, path: path, parsing: before)
+    for missing in names where !own.lines.contains(where: { $0.name == missing }) {
+        throw UsageError("The profile '\(name)' has no line '\(missing.printable)'.")
     }
+    let after = Array(own.text(before, setting: lines, removing: Set(names)).utf8)
+    try ProfileCheck.change(name, from: before, to: after, namedAs: path, in: directory, session.environment)
+    session.console.line("Changed \(path.printable).")
 }
 
 extension Profile {

@@ -1,0 +1,67 @@
+// Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
+
+import ArgumentParser
+import IdentityClient
+import OAuthWire
+
+/// The check of a profile's lines by the commands that read them, before the profile is written.
+enum ProfileCheck {
+    /// Checks each line as the commands do that read it.
+    ///
+    /// - Throws: `UsageError` that names the file and the line.
+    static func check(_ profile: Profile, _ variables: Environment) throws {
+        let environment = Environment(["HOME": variables["HOME"] ?? ""]).above(profile)
+        if let resource = profile.given("resource"), profile.leavesToSearch {
+            // The first sign-in finds the rest.
+            guard WebAddress(resource.text) != nil else { throw resource.error(ProviderOptions.noResource) }
+        } else {
+            _ = try ProviderOptions.parse([]).configuration(environment)
+        }
+        let (signIn, token) = (try SignInOptions.parse([]), try TokenOptions.parse([]))
+        _ = try signIn.parameters(token, environment)
+        if try !environment.isOn("device-code", false) {
+            _ = try signIn.redirect(environment, isManual: try environment.isOn("manual", false))
+        }
+        _ = try WantedToken(token, AccountOption.parse([]), SilentOptions.parse([]), environment)
+        _ = try WantedExchange(ExchangeOptions.parse([]), environment)
+        _ = try RegistrationOptions.parse([]).checked(environment)
+        _ = try profile.given("post-logout-redirect-uri").map { try SignInOptions.loopback($0, ports: nil) }
+        _ = try SchemeOption.parse([]).chosen(environment)
+        _ = try PublicKeyOption.parse([]).path(environment)
+        _ = try OutputOptions.parse([]).level(environment)
+        for setting in Setting.all where setting.isLine && setting.kind == .switch {
+            _ = try environment.isOn(setting.name, false)
+        }
+        _ = try SignInTurn.isAllowed(environment)
+        _ = try profile.servedAddresses()
+        _ = try AgentConfirmation(profile.given("agent-confirm"))
+        guard profile.lines.contains(where: { $0.name.hasPrefix("aws-") }) else { return }
+        // The role itself may be an option of each call.
+        let role = profile.given("aws-role-arn") == nil ? ["--role-arn": "arn:aws:iam::123456789012:role/any"] : [:]
+        _ = try AWSRole(role, environment)
+    }
+
+    /// Replaces a profile by a changed text. One of the whole machine stays: the text becomes the person's own, which stands
+    /// above it.
+    ///
+    /// - Parameters:
+    ///   - before: The text that was changed.
+    ///   - path: The file that the error of a mistake names.
+    /// - Throws: `UsageError` for a line that a command would refuse, and if another program changed the profile meanwhile.
+    static func change(
+        _ name: ProfileName,
+        from before: [UInt8],
+        to text: [UInt8],
+        namedAs path: String,
+        in directory: ProfileDirectory,
+        _ environment: Environment
+    ) throws {
+        let changed = try Profile(name, path: path, parsing: text)
+        try check(changed, environment)
+        try directory.checkServedAddresses(of: changed)
+        guard try directory.text(of: name) == before else {
+            throw UsageError("The profile '\(name)' was changed by another program meanwhile.")
+        }
+        try directory.write(String(decoding: text, as: UTF8.self), as: name, replaces: true)
+    }
+}
