@@ -4,7 +4,7 @@
 ///
 /// - SeeAlso: [RFC 7591 §3.2.1](https://www.rfc-editor.org/rfc/rfc7591#section-3.2.1)
 package struct ClientRegistrationResponse: Hashable, Sendable {
-    /// Visible ASCII, at most 1,024 bytes.
+    /// Visible ASCII, at most 4,096 bytes: a server without a database gives what it registered, signed.
     package var clientID: String
     /// `nil` for a client without a secret. Visible ASCII, at most 1,024 bytes.
     package var clientSecret: String?
@@ -15,15 +15,13 @@ package struct ClientRegistrationResponse: Hashable, Sendable {
     /// The registered addresses; `nil` if the answer has none, which means those of the request.
     package var redirectURIs: [String]?
 
-    private static let maximumLength = 1024
-
     /// Reads the answer.
     ///
     /// - Throws: `WireError` if a used member is missing, or has a wrong type or value.
     package init(_ json: JSONObject) throws(WireError) {
-        clientID = try Self.checked(json.requiredString("client_id"), "client_id")
+        clientID = try Self.checked(json.requiredString("client_id"), "client_id", atMost: 4096)
         clientSecret = try json.optionalString("client_secret")
-        if let clientSecret { _ = try Self.checked(clientSecret, "client_secret") }
+        if let clientSecret { _ = try Self.checked(clientSecret, "client_secret", atMost: 1024) }
         // Zero means never. Some servers send nothing.
         let isSilent = json["client_secret_expires_at"].map(\.isNull) ?? true
         let end = isSilent ? 0 : json.roundedDown("client_secret_expires_at") ?? -1
@@ -33,8 +31,8 @@ package struct ClientRegistrationResponse: Hashable, Sendable {
         redirectURIs = try json.optionalStrings("redirect_uris")
     }
 
-    private static func checked(_ text: String, _ name: String) throws(WireError) -> String {
-        guard text.utf8.count <= maximumLength, WireText.isVisibleASCII(text) else { throw WireError.malformed(name) }
+    private static func checked(_ text: String, _ name: String, atMost limit: Int) throws(WireError) -> String {
+        guard text.utf8.count <= limit, WireText.isVisibleASCII(text) else { throw WireError.malformed(name) }
         return text
     }
 

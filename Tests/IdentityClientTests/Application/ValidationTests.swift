@@ -143,7 +143,7 @@ import Testing
         #expect(error?.message.contains("\"") == false)
     }
 
-    @Test(arguments: ["", "ä", "a\nb", "a ", " a", String(repeating: "c", count: 1025)]) func refusesAClientID(
+    @Test(arguments: ["", "ä", "a\nb", "a ", " a", String(repeating: "c", count: 4097)]) func refusesAClientID(
         id: String
     ) throws {
         let configuration = PublicClientApplication.Configuration(
@@ -152,6 +152,14 @@ import Testing
             cache: InMemoryTokenCache()
         )
         #expect(throws: AuthenticationError.self) { try PublicClientApplication(configuration) }
+    }
+
+    /// A server without a database gives what it registered, signed, as the client id.
+    @Test func takesALongClientID() throws {
+        let id = ClientID(rawValue: String(repeating: "c", count: 4096))
+        _ = try PublicClientApplication(
+            PublicClientApplication.Configuration(clientID: id, authority: try .entra(), cache: InMemoryTokenCache())
+        )
     }
 
     @Test(arguments: [
