@@ -146,7 +146,7 @@ final class DiscoveryCache: Sendable {
         context: RequestContext,
         check: @Sendable (JSONObject) throws -> Void
     ) async throws -> ProviderDocument {
-        var missing: [String] = []
+        var (missing, pages): ([String], [String]) = ([], [])
         for url in urls {
             let (response, bytes, url) = try await client.document(at: url, context: context, authority: authority)
             // Deviation: Cognito answers 400, and others 401 or 403, where they have no document.
@@ -154,12 +154,23 @@ final class DiscoveryCache: Sendable {
                 missing.append("\(url) (\(response.status.code))")
                 continue
             }
-            let json = try body(bytes, of: response, url: url, context: context)
+            let json: JSONObject
+            do {
+                json = try body(bytes, of: response, url: url, context: context)
+            } catch let noObject as JSONError {
+                // A web application answers every address with its page.
+                pages.append("\(url) (\(noObject))")
+                continue
+            }
             try check(json)
             let document = ProviderDocument(json: json, fetchedAt: clock.unixSeconds, maximumAge: response.maximumAge)
             memory.withLock { $0[urls[0]] = document }
             await keep(document, urls[0], context)
             return document
+        }
+        guard pages.isEmpty else {
+            let text = "answered without a JSON object at \(pages.joined(separator: ", "));"
+            throw error(.malformedResponse, "\(text) the cause may be a web application or a captive portal.", context)
         }
         throw error(
             .configuration,
@@ -168,6 +179,7 @@ final class DiscoveryCache: Sendable {
         )
     }
 
+    /// - Throws: `JSONError` for an answer of 200 that is no JSON object.
     private func body(
         _ bytes: [UInt8],
         of response: HTTPResponse,
@@ -177,15 +189,7 @@ final class DiscoveryCache: Sendable {
         let status = response.status.code
         switch status {
         case 200:
-            do {
-                return try JSONObject(received: bytes)
-            } catch {
-                throw self.error(
-                    .malformedResponse,
-                    "answered \(url) without a JSON object (\(error)); the cause may be a captive portal.",
-                    context
-                )
-            }
+            return try JSONObject(received: bytes)
         case 300..<400:
             let target = response.redirectTarget(from: url).map { " to \(WireText.quoted($0))" } ?? ""
             throw error(
