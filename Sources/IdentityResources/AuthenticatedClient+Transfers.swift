@@ -12,7 +12,16 @@ extension AuthenticatedClient {
         _ request: HTTPRequest,
         body: RequestBody? = nil
     ) async throws -> (response: HTTPResponse, body: ResponseBody) {
-        try await ResourceCall(self).run(request, body) { ($0.response, ResponseBody($0)) }
+        try await stream(request, body: body, signingIn: .always)
+    }
+
+    /// The same, for a program that does not let the client sign in at any time.
+    package func stream(
+        _ request: HTTPRequest,
+        body: RequestBody?,
+        signingIn allowed: ResourceCall.SignIns
+    ) async throws -> (response: HTTPResponse, body: ResponseBody) {
+        try await ResourceCall(self).run(request, body, signingIn: allowed) { ($0.response, ResponseBody($0)) }
     }
 
     /// Starts to send `body`, which is read piece by piece. The answer is returned in memory.

@@ -45,6 +45,7 @@ public final class AuthenticatedClient: Sendable {
     let onWait: (@Sendable (_ host: String, _ duration: Duration) -> Void)?
     /// Signs in for an error that asks for a person; `nil` if the program does.
     let signIn: (@Sendable (AuthenticationError) async throws -> Void)?
+    private let believesClaimedScopes: Bool
     /// Where the token goes: the resource, or the origin of the first request.
     private let place: Mutex<WebAddress?>
 
@@ -150,6 +151,9 @@ public final class AuthenticatedClient: Sendable {
     /// - Parameters:
     ///   - acquire: Acquires the tokens in place of the application, which then gives the clock and the logger.
     ///   - signIn: Signs in for an error that asks for a person, after which the call is repeated.
+    ///   - believesClaimedScopes: Whether an API that demands scopes of a token that claims to have them is not signed in to
+    ///     again. `false` for tokens that `signIn` may get without a person: a server need not say which scopes it gave at a
+    ///     refresh.
     package init(
         application: PublicClientApplication,
         account: Account,
@@ -162,6 +166,7 @@ public final class AuthenticatedClient: Sendable {
         place: WebAddress? = nil,
         acquire: (@Sendable (SilentParameters) async throws -> AuthenticationResult)? = nil,
         signIn: (@Sendable (AuthenticationError) async throws -> Void)? = nil,
+        believesClaimedScopes: Bool = true,
         onWait: (@Sendable (_ host: String, _ duration: Duration) -> Void)?
     ) {
         self.application = application
@@ -173,6 +178,7 @@ public final class AuthenticatedClient: Sendable {
         self.scheme = scheme
         self.onWait = onWait
         self.signIn = signIn
+        self.believesClaimedScopes = believesClaimedScopes
         self.place = Mutex(place)
         var parameters = SilentParameters(scopes: scopes, account: account, authority: authority)
         parameters.scheme = scheme
@@ -181,6 +187,9 @@ public final class AuthenticatedClient: Sendable {
             acquire: acquire ?? { try await application.acquireTokenSilently($0) }
         )
     }
+
+    /// The scopes that a token need not be had anew for.
+    func claimed(by token: AuthenticationResult) -> Set<Scope> { believesClaimedScopes ? token.scopes : [] }
 
     /// Returns where the token goes.
     ///

@@ -38,6 +38,9 @@ public struct ClientRegistration: Hashable, Sendable {
 
     package let secretPlace: ClientCredentials.Place?
 
+    /// Whether the redirect address is known to the server without a port as well, so that any port should pass.
+    package var takesAnyPort = true
+
     /// Returns a configuration with the registration's client, and everything else by default.
     ///
     /// - Parameter cache: The cache of the registration.
@@ -46,7 +49,7 @@ public struct ClientRegistration: Hashable, Sendable {
         configuration.clientSecret = clientSecret
         configuration.clientSecretPlace = secretPlace
         configuration.redirectURI = redirectURI
-        configuration.redirectReceiver = WaitingRedirectReceiver()
+        configuration.redirectReceiver = WaitingRedirectReceiver(takesAnyPort: takesAnyPort)
         configuration.cacheGroup = group
         return configuration
     }

@@ -23,6 +23,8 @@ package struct KnownResource: Hashable, Sendable {
     package var isNamed: Bool
     /// The redirect address of the client, for a memory that keeps it beside the registration; `nil` if it is not known.
     package var redirectURI: RedirectURI?
+    /// Whether the next search asks by a message as well, for a memory that keeps it.
+    package var isAskedByMessage = false
 
     package init(
         identifier: String,

@@ -113,8 +113,7 @@ extension ProtectedResource {
         transport: any HTTPTransport = CurlTransport(),
         requiresSameResource: Bool = false
     ) async throws -> ProtectedResource {
-        let discovery = try ResourceDiscovery(address, transport, requiresSameResource: requiresSameResource)
-        return try await discovery.run(after: discovery.call())
+        try await ResourceDiscovery(address, transport, requiresSameResource: requiresSameResource).run()
     }
 
     /// Returns what an API says of itself, after an answer of 401, or of 403 for want of scopes.
@@ -153,9 +152,14 @@ struct ResourceDiscovery: Sendable {
 
     private let text: String
     private let address: WebAddress
+    private let transport: any HTTPTransport
     private let client: EndpointClient
     private let context = RequestContext(correlationID: nil, logger: nil)
     private let requiresSameResource: Bool
+    /// The message of a second call, as JSON, for a resource that makes its demands at a message only; `nil` for none.
+    var message: [UInt8]?
+    /// The longest time for the head of an answer to a call.
+    var patience = Duration.seconds(12)
 
     init(_ text: String, _ transport: any HTTPTransport, requiresSameResource: Bool) throws {
         guard let address = WebAddress(text) else {
@@ -170,20 +174,57 @@ struct ResourceDiscovery: Sendable {
         self.text = text
         self.address = address
         self.requiresSameResource = requiresSameResource
+        self.transport = transport
         client = EndpointClient(transport: transport)
     }
 
-    /// Calls the resource without a token.
-    func call() async throws -> HTTPResponse {
-        try await get(text, accept: "application/json, text/event-stream").0
+    /// Calls the resource without a token, and returns what the first document that can be read says.
+    func run() async throws -> ProtectedResource {
+        let answer = try await head(.get)
+        guard let message, answer.map(Self.challenges)?.isEmpty ?? true else { return try await run(after: answer) }
+        return try await run(after: head(.post, .json(message)) ?? answer)
+    }
+
+    /// Sends a call. The body of the answer is not read: it may be a stream without an end.
+    ///
+    /// - Returns: `nil` without an answer in time. The document may stand at its place nevertheless.
+    private func head(_ method: HTTPRequest.Method, _ body: RequestBody? = nil) async throws -> HTTPResponse? {
+        var request = HTTPRequest(
+            method: method,
+            scheme: address.scheme,
+            authority: address.environment,
+            path: address.target,
+            headerFields: [.accept: "application/json, text/event-stream"]
+        ).withUserAgent
+        request.headerFields[.contentType] = body?.contentType
+        do {
+            return try await withDeadline(patience) { [request, transport] in
+                var reader: BodyReader?
+                if let body { reader = try await BodyReader.open(body, nil) }
+                return try await transport.exchange(request, body: reader).response
+            }
+        } catch is DeadlineExceeded {
+            return nil
+        } catch let error where !(error is AuthenticationError || error.isOfACancelledTask) {
+            let text = "\(address.host) could not be reached. Try again; no new sign-in is needed."
+            throw context.error(.network, text, underlyingError: error)
+        }
     }
 
     /// Returns what the first document that can be read says.
-    func run(after response: HTTPResponse) async throws -> ProtectedResource {
-        let challenges = Self.challenges(response)
+    ///
+    /// - Parameter response: The answer to a call; `nil` if there was none.
+    func run(after response: HTTPResponse?) async throws -> ProtectedResource {
+        let challenges = response.map(Self.challenges) ?? []
+        let named = challenges.lazy.compactMap { $0.parameters["resource_metadata"] }.first
         var tried: [String] = []
-        for candidate in try candidates(challenges) {
-            let (answer, body) = try await get(candidate.url, accept: "application/json")
+        if let named, !isAskable(named) {
+            tried.append(
+                "\(WireText.quoted(named)) (not asked: neither https on another computer, nor at the API's own origin)"
+            )
+        }
+        for candidate in candidates(named) {
+            let (answer, body) = try await get(candidate.url)
             guard answer.status == .ok else {
                 tried.append("\(candidate.url) (\(answer.status.code))")
                 continue
@@ -210,22 +251,16 @@ struct ResourceDiscovery: Sendable {
         )
     }
 
+    /// Whether a document is read where the answer says that it is: no answer leads to a server of this computer.
+    private func isAskable(_ named: String) -> Bool {
+        guard let place = WebAddress(named) else { return false }
+        return !place.mayBeLoopback || place.origin == address.origin
+    }
+
     /// The places in their order, each once.
-    func candidates(_ challenges: [AuthenticationChallenge]) throws -> [Candidate] {
+    private func candidates(_ named: String?) -> [Candidate] {
         var found: [Candidate] = []
-        if let named = challenges.lazy.compactMap({ $0.parameters["resource_metadata"] }).first {
-            guard let place = WebAddress(named), !place.mayBeLoopback || place.origin == address.origin else {
-                let advice = address.mayBeLoopback ? ", by another name or port. Call the resource by that one" : ""
-                throw context.error(
-                    .untrustedAuthority,
-                    """
-                    \(address.host) says that its metadata is at \(WireText.quoted(named)), which is not asked: it \
-                    is not an https address, or one of this computer\(advice).
-                    """
-                )
-            }
-            found.append(Candidate(url: named, isNamed: true, identifiers: []))
-        }
+        if let named, isAskable(named) { found.append(Candidate(url: named, isNamed: true, identifiers: [])) }
         let (own, host) = (Self.wellKnownPlace(of: address), Self.wellKnownPlace(of: address.root))
         let root = [address.origin, address.origin + "/"]
         found.append(Candidate(url: own, isNamed: false, identifiers: own == host ? [text] + root : [text]))
@@ -264,7 +299,7 @@ struct ResourceDiscovery: Sendable {
         }
         let own = Self.wellKnownPlace(of: above)
         if WireText.areSame(own, named) { return metadata.resource }
-        let (answer, body) = try await get(own, accept: "application/json")
+        let (answer, body) = try await get(own)
         guard answer.status == .ok, let confirmed = try? ResourceMetadata(JSONObject(received: body)) else {
             return address.withoutQuery
         }
@@ -302,9 +337,9 @@ struct ResourceDiscovery: Sendable {
         return other.query == nil && other.isAbove(address)
     }
 
-    private func get(_ url: String, accept: String) async throws -> (HTTPResponse, body: [UInt8]) {
+    private func get(_ url: String) async throws -> (HTTPResponse, body: [UInt8]) {
         // The authority names the host in messages, and adds nothing to the request.
-        try await client.get(url, accept: accept, context: context, authority: .oauth2(issuer: address.origin))
+        try await client.get(url, context: context, authority: .oauth2(issuer: address.origin))
     }
 
     private static func challenges(_ response: HTTPResponse) -> [AuthenticationChallenge] {

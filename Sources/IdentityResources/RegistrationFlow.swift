@@ -284,14 +284,14 @@ extension RegistrationFlow {
                 "\(authority.url) registered the program for \(WireText.quoted(method, upTo: 50)), which it cannot do."
             )
         }
-        guard let redirectURI = try redirectURI(path, among: response.redirectURIs ?? software.redirectURIs(path))
-        else {
+        let registered = response.redirectURIs ?? software.redirectURIs(path)
+        guard let (redirectURI, takesAnyPort) = try redirectURI(path, among: registered) else {
             throw context.error(
                 .invalidResponse,
                 "\(authority.url) registered other redirect URIs than were asked for. Signing in there is not safe."
             )
         }
-        return ClientRegistration(
+        var registration = ClientRegistration(
             authority: authority,
             clientID: ClientID(rawValue: response.clientID),
             // Some servers give a secret and say that it is not used.
@@ -301,18 +301,19 @@ extension RegistrationFlow {
             group: group,
             secretPlace: place
         )
+        registration.takesAnyPort = takesAnyPort
+        return registration
     }
 
-    /// The address to which the browser returns: with the fixed ports if they are registered, otherwise with any.
-    private func redirectURI(_ path: RedirectPath, among registered: [String]) throws -> RedirectURI? {
+    /// The address to which the browser returns, with the fixed ports if they are registered and otherwise with any, and whether
+    /// the address is registered without a port.
+    private func redirectURI(_ path: RedirectPath, among registered: [String]) throws -> (RedirectURI, Bool)? {
         func has(_ uri: String) -> Bool { registered.contains { WireText.areSame($0, uri) } }
         for host in [RedirectURI.LoopbackHost.ipv4, .ipv6] {
-            if software.fixedRedirectURIs(host, path).allSatisfy(has) {
-                return try software.redirectURI(path, on: host)
-            }
-            if has(ClientSoftware.redirectURI(host, nil, path)) {
-                return try software.redirectURI(path, on: host, hasFixedPort: false)
-            }
+            let isPortless = has(ClientSoftware.redirectURI(host, nil, path))
+            let isFixed = software.fixedRedirectURIs(host, path).allSatisfy(has)
+            guard isFixed || isPortless else { continue }
+            return (try software.redirectURI(path, on: host, hasFixedPort: isFixed), isPortless)
         }
         return nil
     }

@@ -7,7 +7,7 @@ import OAuthWire
 import SystemSupport
 
 /// A call of a resource, from the request to the answer for the program.
-struct ResourceCall: Sendable {
+package struct ResourceCall: Sendable {
     private let client: AuthenticatedClient
 
     init(_ client: AuthenticatedClient) {
@@ -17,39 +17,47 @@ struct ResourceCall: Sendable {
     /// As often as the person signs in for one call.
     private static let maximumSignIns = 3
 
-    /// A renewed token was refused as well.
-    private struct RefusedAgain: Error {}
+    /// The times at which a call may sign in.
+    package enum SignIns: Sendable {
+        case always
+        /// Not after a refused token, whose answer is delivered.
+        case exceptAfterRefusal
+        case never
+    }
 
     /// Returns what `reading` makes of the answer. If a person is needed and the client signs in, the call is repeated after that.
     ///
-    /// - Parameter limit: The time for each attempt, in which `reading` is part and the person's time is not.
+    /// - Parameters:
+    ///   - limit: The time for each attempt, in which `reading` is part and the person's time is not.
+    ///   - allowed: The times at which the client may sign in.
     /// - Throws: `DeadlineExceeded`; the errors of `AuthenticatedClient.send`.
     func run<Answer: Sendable>(
         _ request: HTTPRequest,
         _ body: RequestBody?,
         _ meter: ProgressMeter? = nil,
         within limit: Duration? = nil,
+        signingIn allowed: SignIns = .always,
         reading: @escaping @Sendable (any HTTPExchange) async throws -> Answer
     ) async throws -> Answer {
         var (signIns, canBeRefused) = (0, false)
         while true {
-            let signIn = signIns < Self.maximumSignIns ? client.signIn : nil
-            let delivers = signIn == nil || canBeRefused
+            let signIn = signIns < Self.maximumSignIns && allowed != .never ? client.signIn : nil
+            let delivers = signIn == nil || canBeRefused || allowed == .exceptAfterRefusal
             let attempt = { @Sendable () async throws -> Answer in
                 let exchange = try await answer(to: request, body, meter)
                 guard delivers || exchange.response.status != .unauthorized else {
                     await exchange.drainIfShort()
-                    throw RefusedAgain()
+                    throw RefusedToken()
                 }
                 return try await reading(exchange)
             }
             do {
                 guard let limit else { return try await attempt() }
                 return try await withDeadline(limit, attempt)
-            } catch is RefusedAgain {
+            } catch let refusal as RefusedToken {
                 canBeRefused = true
-                let text = "The resource does not accept the tokens of this sign-in any more."
-                try await signIn?(AuthenticationError(.loginRequired, text))
+                let text = "\(request.authority ?? "The API") does not accept the tokens of this sign-in any more."
+                try await signIn?(AuthenticationError(.loginRequired, text, underlyingError: refusal))
             } catch let error as AuthenticationError where .interactionRequired ~= error.code {
                 guard let signIn else { throw error }
                 try await signIn(error)
@@ -67,7 +75,7 @@ struct ResourceCall: Sendable {
         var (route, body) = (try ResourceRoute(request.describing(body), reach: client.reach), body)
         var token = try await client.tokens.current()
         var history = ResourceDecision.History(sentToken: true, isTokenNew: token.source == .identityProvider)
-        history.granted = token.scopes
+        history.granted = client.claimed(by: token)
         history.isIdempotent = route.request.method.isIdempotent
         let clock = client.application.configuration.clock
         while true {
@@ -123,7 +131,7 @@ struct ResourceCall: Sendable {
                     )
                 }
                 token = newer
-                history.granted = newer.scopes
+                history.granted = client.claimed(by: newer)
             case .wait(let duration):
                 await exchange.drainIfShort()
                 note("A resource asks to wait", route, at: .debug, ["identity.wait": "\(duration)"])
@@ -182,7 +190,13 @@ struct ResourceCall: Sendable {
     }
 }
 
+/// A renewed token was refused as well.
+private struct RefusedToken: Error {}
+
 extension AuthenticationError {
+    /// Whether the API has refused a token that is no older than the call, so that a person is needed.
+    package var isOfRefusedToken: Bool { underlyingError is RefusedToken }
+
     /// The error for an API's demands, with the API's words.
     ///
     /// - Parameter granted: The scopes of the refused token, which the next token keeps.
@@ -195,8 +209,10 @@ extension AuthenticationError {
     ) {
         var (code, need) = (Code.insufficientUserAuthentication, "a newer or another kind of authentication")
         if challenge.error == "insufficient_scope" {
-            let missing = demands.scopes.subtracting(granted).map(\.rawValue).sorted().joined(separator: ", ")
-            (code, need) = (.insufficientScope, "scopes that the token lacks: \(missing)")
+            // A token need not have what it claims.
+            let lacking = demands.scopes.subtracting(granted)
+            let missing = (lacking.isEmpty ? demands.scopes : lacking).map(\.rawValue).sorted()
+            (code, need) = (.insufficientScope, "scopes that the token lacks: \(missing.joined(separator: ", "))")
         }
         var demands = demands
         if !demands.scopes.isEmpty { demands.scopes.formUnion(granted) }

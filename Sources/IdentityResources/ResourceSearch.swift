@@ -28,6 +28,9 @@ package struct ResourceSearch: Sendable {
     package var scopes: Set<Scope>?
     package var dpop = DPoPPolicy.off
     package var assumesPKCE = false
+    /// The message by which the address is asked as well, as JSON: that of MCP, for an address that the person calls a server of
+    /// MCP; `nil` for none.
+    package var message: [UInt8]?
 
     package init(
         _ address: String,
@@ -46,7 +49,15 @@ package struct ResourceSearch: Sendable {
     /// - Throws: The errors of ``ProtectedResource/discover(at:transport:requiresSameResource:)``; `.untrustedAuthority` if the
     ///   resource names another server than `issuer`, or than before.
     package func run() async throws -> FoundResource {
-        let resource = try await resource()
+        let found = try await server(of: resource())
+        try await found.checkClient()
+        return found
+    }
+
+    /// Asks the server of a resource what it offers.
+    ///
+    /// - Throws: `.untrustedAuthority`, as ``run()``; the errors of the server's metadata.
+    package func server(of resource: ProtectedResource) async throws -> FoundResource {
         let known = try await memory.known(of: address)
         // What names itself another address is another sign-in.
         let earlier = known.flatMap { WireText.areSame($0.identifier, resource.identifier) ? $0 : nil }
@@ -56,7 +67,13 @@ package struct ResourceSearch: Sendable {
         let listed = expected.flatMap { name in
             resource.authorizationServers.first { Self.areOne($0, name) }
         }
-        let named = try resource.authority(issuer: listed ?? expected, assumesPKCE: assumesPKCE)
+        let named: Authority
+        do {
+            named = try resource.authority(issuer: listed ?? expected, assumesPKCE: assumesPKCE)
+        } catch let error as AuthenticationError where issuer == nil && expected != nil {
+            let moved = MovedResource(address: address, servers: resource.authorizationServers)
+            throw AuthenticationError(error.code, error.message, underlyingError: moved)
+        }
         let (authority, metadata) = try await server(named)
         let isKnown = earlier.map { WireText.areSame($0.issuer, authority.url) } ?? false
         var found = FoundResource(
@@ -68,7 +85,6 @@ package struct ResourceSearch: Sendable {
             scopes: scopes ?? resource.scopes.union(earlier?.scopes ?? []),
             dpop: resource.requiresDPoP ? .required : dpop.orStricter(earlier?.dpop ?? .off)
         )
-        try await found.checkClient()
         guard !isNamed, !isKnown else { return found }
         let others = try await memory.resources().filter {
             WireText.areSame($0.issuer, authority.url) && !WireText.areSame($0.identifier, resource.identifier)
@@ -83,14 +99,13 @@ package struct ResourceSearch: Sendable {
             && dpop.orStricter(known.dpop) == known.dpop
     }
 
-    private func resource() async throws -> ProtectedResource {
+    /// Asks the address who issues its tokens.
+    package func resource() async throws -> ProtectedResource {
         if isWhole, let issuer { return ProtectedResource(configured: address, issuer: issuer) }
         do {
-            return try await ProtectedResource.discover(
-                at: address,
-                transport: transport,
-                requiresSameResource: requiresSameResource
-            )
+            var discovery = try ResourceDiscovery(address, transport, requiresSameResource: requiresSameResource)
+            discovery.message = message
+            return try await discovery.run()
         } catch let error as AuthenticationError where error.code == .unsupported && isNamed {
             // A resource without metadata is what the person says it is.
             guard let issuer else { throw error }
@@ -141,12 +156,18 @@ package struct ResourceSearch: Sendable {
     }
 }
 
+/// A resource that names other servers than before.
+package struct MovedResource: Error {
+    package let address: String
+    package let servers: [String]
+}
+
 /// A resource, its server, and what a sign-in there asks for.
 package struct FoundResource: Sendable {
     fileprivate let search: ResourceSearch
     package let resource: ProtectedResource
     package let authority: Authority
-    let metadata: ProviderMetadata
+    package let metadata: ProviderMetadata
     /// The findings of an earlier sign-in for the same resource.
     package let earlier: KnownResource?
     package let scopes: Set<Scope>
@@ -167,7 +188,9 @@ package struct FoundResource: Sendable {
     }
 
     /// Asks no person about a server that has no client for the program.
-    fileprivate func checkClient() async throws {
+    ///
+    /// - Throws: `.clientNotRegistered`; the errors of the cache.
+    package func checkClient() async throws {
         guard kind == .registered, metadata.registrationEndpoint == nil else { return }
         let flow = RegistrationFlow(search.software, authority, search.cache, nil)
         guard try await flow.known() == nil else { return }
@@ -214,6 +237,7 @@ package struct FoundResource: Sendable {
             isNamed: search.isNamed || earlier?.isNamed ?? false
         )
         known.redirectURI = registration.redirectURI
+        known.isAskedByMessage = search.message != nil
         return (registration, known)
     }
 

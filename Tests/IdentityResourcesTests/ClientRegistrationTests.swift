@@ -283,6 +283,8 @@ struct ClientRegistrationTests {
     @Test(arguments: [
         (#"{"client_id":""}"#, AuthenticationError.Code.malformedResponse), ("{}", .malformedResponse),
         ("[]", .malformedResponse), (#"{"client_id":"a b"}"#, .malformedResponse),
+        (#"{"client_id":"\#(String(repeating: "c", count: 4097))"}"#, .malformedResponse),
+        (#"{"client_id":"a","client_secret":"\#(String(repeating: "s", count: 1025))"}"#, .malformedResponse),
         (#"{"client_id":"a","client_id":"b"}"#, .malformedResponse),
         (#"{"client_id":"a","client_secret":"s","client_secret_expires_at":1e99}"#, .malformedResponse),
         (#"{"client_id":"a","redirect_uris":["https://evil/callback"]}"#, .invalidResponse),
@@ -300,6 +302,15 @@ struct ClientRegistrationTests {
     @Test func returnsToAnyPortIfOnlyThatIsRegistered() async throws {
         let server = Server([(201, #"{"client_id":"a","redirect_uris":["http://127.0.0.1\#(Self.path)"]}"#)])
         #expect(try await obtain(server).redirectURI == (try .loopback(host: .ipv4, path: Self.path)))
+    }
+
+    /// Any port should pass if the address without a port is registered beside the fixed ones.
+    @Test func knowsWhetherAnyPortShouldPass() async throws {
+        let long = String(repeating: "c", count: 4096)
+        let registration = try await obtain(Server([(201, #"{"client_id":"\#(long)"}"#)]))
+        #expect(registration.takesAnyPort && registration.clientID.rawValue == long)
+        let fixed = Server([(400, #"{"error":"invalid_redirect_uri"}"#)])
+        #expect(try await !obtain(fixed, resource: "https://api/a").takesAnyPort)
     }
 
     @Test func showsTheInitialAccessTokenToItsServerAlone() async throws {

@@ -7,6 +7,7 @@ import IdentityTesting
 import LoopbackHTTP
 import OAuthWire
 import Synchronization
+import SystemSupport
 import Testing
 
 @testable import IdentityResources
@@ -35,7 +36,8 @@ struct ProtectedResourceTests {
         var requests: [HTTPRequest] { noted.withLock { $0 } }
 
         private static func address(_ request: HTTPRequest) -> String {
-            "\(request.scheme ?? "")://\(request.authority ?? "")\(request.path ?? "")"
+            (request.method == .get ? "" : "\(request.method) ")
+                + "\(request.scheme ?? "")://\(request.authority ?? "")\(request.path ?? "")"
         }
 
         func send(_ request: HTTPRequest, body: [UInt8]?) async throws -> (HTTPResponse, [UInt8]) {
@@ -45,6 +47,30 @@ struct ProtectedResourceTests {
             response.headerFields[.wwwAuthenticate] = answer.challenge
             if answer.status == 302 { response.headerFields[.location] = "https://h/elsewhere" }
             return (response, Array(answer.body.utf8))
+        }
+    }
+
+    /// Answers to calls whose bodies have no end, or that do not begin.
+    private struct Endless: StreamingHTTPTransport {
+        struct Exchange: HTTPExchange {
+            let response: HTTPResponse
+
+            func next() async throws -> [UInt8]? {
+                Issue.record("The body is read.")
+                return nil
+            }
+        }
+
+        let places: Places
+        let begins: Bool
+
+        func send(_ request: HTTPRequest, body: [UInt8]?) async throws -> (HTTPResponse, [UInt8]) {
+            try await places.send(request, body: body)
+        }
+
+        func open(_ request: HTTPRequest, body: (any HTTPBodySource)?) async throws -> any HTTPExchange {
+            if !begins { try await Promise<Void>().value() }
+            return Exchange(response: try await places.send(request, body: nil).0)
         }
     }
 
@@ -220,15 +246,52 @@ struct ProtectedResourceTests {
         "http://h/m", "http://127.0.0.1/m", "https://localhost/m", "https://127.1/m", "https://[::ffff:127.0.0.1]/m",
         "https://foo.localhost/m", "file:///etc/passwd", "https://h/m#x",
     ])
-    func asksNoOtherPlaceThatTheAnswerNames(_ place: String) async throws {
+    func asksTheOwnPlacesInsteadOfOneThatMayNotBeAsked(_ place: String) async throws {
         let address = "https://h/mcp"
-        let transport = Places([
-            address: Places.Answer(status: 401, challenge: #"Bearer resource_metadata="\#(place)""#)
-        ])
-        try await expectError(.untrustedAuthority) {
-            try await ProtectedResource.discover(at: address, transport: transport)
+        let challenge = Places.Answer(status: 401, challenge: #"Bearer resource_metadata="\#(place)", scope="a""#)
+        let transport = Places([address: challenge, Self.wellKnown + "/mcp": Self.document(address)])
+        let found = try await ProtectedResource.discover(at: address, transport: transport)
+        #expect(found.identifier == address && found.scopes == ["a"])
+        #expect(transport.asked == [address, Self.wellKnown + "/mcp"])
+        let error = try await expectError(.unsupported) {
+            try await ProtectedResource.discover(at: address, transport: Places([address: challenge]))
         }
-        #expect(transport.asked == [address])
+        #expect(error.message.contains("'\(place)' (not asked"))
+    }
+
+    /// A server may answer a call without a token with a stream that has no end, or not at all.
+    @Test(arguments: [true, false]) func waitsForNoMoreThanTheHeadOfAnAnswer(begins: Bool) async throws {
+        let address = "https://h/mcp"
+        let places = Places([
+            address: Places.Answer(status: 401, challenge: #"Bearer scope="a""#),
+            Self.wellKnown + "/mcp": Self.document(address, #","scopes_supported":["b"]"#),
+        ])
+        let transport = Endless(places: places, begins: begins)
+        var discovery = try ResourceDiscovery(address, transport, requiresSameResource: false)
+        if !begins { discovery.patience = .milliseconds(20) }
+        #expect(try await discovery.run().scopes == (begins ? ["a"] : ["b"]))
+    }
+
+    /// Only a message makes the API name its document.
+    @Test func asksByAMessageWhereACallSaysNothing() async throws {
+        let (address, place) = ("https://h/mcp", "https://h/gateway/document")
+        let challenge = Places.Answer(status: 401, challenge: #"Bearer resource_metadata="\#(place)""#)
+        let transport = Places([
+            address: Places.Answer(status: 405), "POST \(address)": challenge, place: Self.document(address),
+        ])
+        var discovery = try ResourceDiscovery(address, transport, requiresSameResource: false)
+        _ = try await expectError(.unsupported) { [discovery] in try await discovery.run() }
+        #expect(!transport.asked.contains("POST \(address)"))
+        discovery.message = Array("{}".utf8)
+        #expect(try await discovery.run().identifier == address)
+        let request = try #require(transport.requests.last { $0.method == .post })
+        #expect(request.headerFields[.authorization] == nil && request.headerFields[.contentType] == "application/json")
+        // A call that says enough needs no message.
+        let plain = Places([address: challenge, place: Self.document(address)])
+        discovery = try ResourceDiscovery(address, plain, requiresSameResource: false)
+        discovery.message = Array("{}".utf8)
+        _ = try await discovery.run()
+        #expect(plain.asked == [address, place])
     }
 
     @Test func asksAResourceOfThisComputerWhereItSays() async throws {

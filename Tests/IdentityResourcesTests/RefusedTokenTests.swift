@@ -35,6 +35,56 @@ struct RefusedTokenTests {
         #expect(setup.provider.count(of: .token) == 1)
     }
 
+    /// A client that signs in by itself, for an API that answers as `status` and `challenge` say.
+    private func signingIn(
+        _ status: Int,
+        _ challenge: String,
+        believesClaimedScopes: Bool = true
+    ) async throws -> (AuthenticatedClient, ResourceServer, Shared<[AuthenticationError]>) {
+        let (application, result) = try await TestSetup().signedIn()
+        let server = try ResourceServer { _ in
+            var response = LoopbackResponse.unauthorized(challenge)
+            response.status = status
+            return response
+        }
+        let signIns = Shared<[AuthenticationError]>([])
+        let client = AuthenticatedClient(
+            application: application,
+            account: result.account,
+            scopes: ["api.read"],
+            transport: CurlTransport(),
+            timeout: .seconds(60),
+            signIn: { error in signIns.withLock { $0.append(error) } },
+            believesClaimedScopes: believesClaimedScopes,
+            onWait: nil
+        )
+        return (client, server, signIns)
+    }
+
+    /// One sign-in is enough to see that the API takes no token.
+    @Test(arguments: [(ResourceCall.SignIns.always, 1), (.exceptAfterRefusal, 0), (.never, 0)])
+    func signsInAfterARefusalOnceAndWhereItMay(_ allowed: ResourceCall.SignIns, _ count: Int) async throws {
+        let (client, server, signIns) = try await signingIn(401, "Bearer error=\"invalid_token\"")
+        let request = HTTPRequest(.get, to: try server.url())
+        let answer = try await client.stream(request, body: nil, signingIn: allowed)
+        #expect(answer.response.status == .unauthorized)
+        #expect(signIns.value.count == count && signIns.value.allSatisfy(\.isOfRefusedToken))
+    }
+
+    /// A server need not say which scopes it gave, and the token then claims all.
+    @Test(arguments: [(true, 0), (false, 3)])
+    func signsInForScopesThatATokenClaims(_ believes: Bool, _ count: Int) async throws {
+        let challenge = #"Bearer error="insufficient_scope", scope="api.read""#
+        let (client, server, signIns) = try await signingIn(403, challenge, believesClaimedScopes: believes)
+        if believes {
+            #expect(try await client.get(server.url()).response.status == .forbidden)
+        } else {
+            let error = try await expectError(.insufficientScope) { try await client.get(server.url()) }
+            #expect(error.message.contains("lacks: api.read.") && !error.isOfRefusedToken)
+        }
+        #expect(signIns.value.count == count)
+    }
+
     @Test func renewsARefusedTokenOnceAndRepeatsTheRequest() async throws {
         let setup = try TestSetup()
         let (client, token) = try await setup.resourceClient()

@@ -144,6 +144,23 @@ struct ResourceSearchTests {
         #expect(try await search.run().authority.url == issuer)
     }
 
+    /// A web application answers every address with its page.
+    @Test(arguments: [true, false]) func goesOnWhereAServerShowsAPage(isAtTheNextPlace: Bool) async throws {
+        let places = ["oauth-authorization-server", "openid-configuration"].map { "https://as/.well-known/\($0)" }
+        let page = Places.Answer(body: "<!doctype html>")
+        let metadata = server("https://as", #","registration_endpoint":"https://as/register""#)
+        let search = search(
+            "https://h/a/mcp",
+            self.places([places[0]: page, places[1]: isAtTheNextPlace ? metadata : page])
+        )
+        guard isAtTheNextPlace else {
+            let error = try await expectError(.malformedResponse) { try await search.run() }
+            #expect(places.allSatisfy(error.message.contains) && error.message.contains("captive portal"))
+            return
+        }
+        #expect(try await search.run().authority.url == "https://as")
+    }
+
     /// Only a resource and an issuer that are named together answer the question.
     @Test func asksUnlessResourceAndIssuerAreNamedTogether() async throws {
         var search = search("https://h/a/mcp", places())

@@ -3,6 +3,7 @@
 import FoundationEssentials
 import IdentityClient
 import LoopbackHTTP
+import Synchronization
 import Testing
 
 @testable import IdentityResources
@@ -42,6 +43,23 @@ struct WaitingRedirectReceiverTests {
             _ = try await receiver.start(for: redirectURI, responseMode: .query)
         }
         #expect(error?.code == .redirectUnavailable)
+        for server in servers { server.close() }
+    }
+
+    @Test func takesAnyPortAfterTheWaitIfTheServerShould() async throws {
+        let (ports, servers) = try taken()
+        let told = Mutex<[String]>([])
+        let receiver = WaitingRedirectReceiver(takesAnyPort: true, patience: .milliseconds(150), told: .zero) { text in
+            told.withLock { $0.append(text) }
+        }
+        let redirectURI = try RedirectURI.loopback(host: .ipv4, ports: ports, path: "/callback")
+        let listener = try await receiver.start(for: redirectURI, responseMode: .query)
+        let address = listener.redirectURI.absoluteString
+        #expect(address.hasPrefix("http://127.0.0.1:") && address.hasSuffix("/callback"))
+        #expect(!ports.contains { address.contains(":\($0)/") })
+        let texts = told.withLock(\.self)
+        #expect(texts.count == 1 && texts[0].contains("\(ports.lowerBound) to \(ports.upperBound)"), "\(texts)")
+        await listener.close()
         for server in servers { server.close() }
     }
 
