@@ -3,12 +3,15 @@
 import FoundationEssentials
 import IdentityClient
 import Synchronization
+import SystemSupport
 
 /// A sign-in through the browser of this computer, with messages on its progress.
 struct BrowserSignIn {
     let application: PublicClientApplication
-    let console: Console
+    let session: Session
     let elsewhere: ElsewhereAdvice
+
+    private var console: Console { session.console }
 
     func run(_ parameters: InteractiveParameters) async throws -> AuthenticationResult {
         var parameters = parameters
@@ -16,6 +19,7 @@ struct BrowserSignIn {
         parameters.requiresBrowser = !console.isTerminal
         // The address stays out of output that may be logged: it holds the person's name and the request's secrets.
         parameters.onAuthorizationURL = { url in
+            session.noteCourse(hasPage: true)
             if console.isTerminal { show(url) } else { console.line("Opening the browser.") }
         }
         return try await application.acquireTokenInteractively(parameters, showingProgressOn: console)
@@ -99,15 +103,29 @@ struct ElsewhereAdvice {
     var command: String { "\(options.command("login --manual")) (or --device-code, where the provider offers it)" }
 
     /// Returns the advice for a failed sign-in in the browser.
-    func after(_ error: any Error) -> String? {
+    ///
+    /// - Parameter profile: The lines of the sign-in.
+    func after(_ error: any Error, of profile: Profile? = nil) -> String? {
         switch (error as? AuthenticationError)?.code {
         case .interactionTimedOut:
-            """
-            If the provider showed an error, check the client id and the redirect URI. If the browser ended at a page that it \
-            could not show, it cannot come back here. Run: \(command)
-            """
+            if let profile, profile.isOfRegistration, let resource = profile.given("resource")?.text {
+                // Nobody but the server knows that it has forgotten the client, and it says so on its page alone.
+                """
+                If the page said that the server does not know the client, register anew: identityctl registration remove \
+                \(resource.shellWord) && \(options.replacing("--resource", with: resource).command("login"))
+                """
+            } else {
+                usual
+            }
         case .browserUnavailable: "To sign in with a browser elsewhere, run: \(command)"
         default: nil
         }
+    }
+
+    private var usual: String {
+        """
+        If the provider showed an error, check the client id and the redirect URI. If the browser ended at a page that it \
+        could not show, it cannot come back here. Run: \(command)
+        """
     }
 }

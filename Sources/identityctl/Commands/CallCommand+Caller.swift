@@ -75,6 +75,7 @@ extension CallCommand {
                 throw AuthenticationError(forgottenAt: application.configuration.authority, error)
             }
             session.warn(ofClaimsMissingIn: result, wanting: parameters.scopes)
+            session.noteClient(after: result)
             return result
         }
     }

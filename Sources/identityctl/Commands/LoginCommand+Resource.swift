@@ -13,6 +13,8 @@ struct AgreedResource: Sendable {
     let browser: AskedBrowser?
     /// Whether a page opens in any case, also if there is a token.
     let opens: Bool
+    /// Whether the browser may come back to any port.
+    let takesAnyPort: Bool
 }
 
 // A sign-in for a resource of which no more than the address may be known.
@@ -54,27 +56,35 @@ extension LoginCommand {
         }
         let found: FoundResource
         do {
-            found = try await ResourceSearch(for: address, provider, registration, token, session).run()
+            let search = try await ResourceSearch(for: address, provider, registration, token, isMCP: mcp, session)
+            found = try await session.bounded(by: signIn.parameters(token, session.environment).timeout, search.run)
         } catch let error as AuthenticationError
             where session.environment.profile?.isOfResource == true && .network ~= error.code
         {
             return try await signIn(in: session, isQuiet: isQuiet, asking: asked)
         }
         let browser = try await agreed(to: found.question ?? asked, found, address, session)
-        func resource(_ known: KnownResource, _ browser: AskedBrowser?) -> AgreedResource {
-            AgreedResource(found: found, known: known, browser: browser, opens: isRefused || asked != nil)
+        func resource(_ client: (ClientRegistration, KnownResource), _ browser: AskedBrowser?) -> AgreedResource {
+            AgreedResource(
+                found: found,
+                known: client.1,
+                browser: browser,
+                opens: isRefused || asked != nil,
+                takesAnyPort: client.0.takesAnyPort
+            )
         }
         do {
-            let (_, known) = try await found.client(replacing: refused)
+            let client = try await found.client(replacing: refused)
+            let known = client.1
             do {
-                try await signIn(in: session, for: resource(known, browser), isQuiet)
+                try await signIn(in: session, for: resource(client, browser), isQuiet)
             } catch let error as AuthenticationError
                 where .clientNotRegistered ~= error.code && known.kind == .registered
             {
                 // The server has forgotten the client.
-                let (_, known) = try await found.client(replacing: known.clientID)
+                let new = try await found.client(replacing: known.clientID)
                 session.console.line("The server does not know its registration any more. Registered anew.")
-                try await signIn(in: session, for: resource(known, nil), isQuiet)
+                try await signIn(in: session, for: resource(new, nil), isQuiet)
             }
         } catch {
             browser?.end(error)
@@ -147,6 +157,7 @@ extension LoginCommand {
             InteractionEnvironment.current(browserCommand: try browser.command(environment)).browserProblem == nil
         {
             console.line("The browser asks first whether to sign in at \(found.authority.url.printable).")
+            session.noteCourse(hasPage: true)
             do {
                 let limit = try signIn.parameters(token, environment).timeout
                 return try await launcher(environment).ask(question, within: limit)
@@ -154,7 +165,9 @@ extension LoginCommand {
                 console.line(error.message.printable)
             }
         }
-        let options = sharedOptions.replacing("--resource", with: address.text)
+        var options = optionsOfLogin.replacing("--resource", with: address.text)
+        if manual { options = options.adding(flag: "--manual") }
+        if deviceCode { options = options.adding(flag: "--device-code") }
         let command = options.replacing("--issuer", with: found.authority.url).command("login")
         try await found.ask(question, console, orRun: command)
         return nil

@@ -67,6 +67,14 @@ struct LoginCommand: ToolCommand {
     @Flag(help: "Show an address and a code, which you type on any other device.")
     var deviceCode = false
 
+    @Flag(
+        help: ArgumentHelp(
+            "The resource is a server of MCP: ask it by a message, too.",
+            discussion: "Some name their document only in the answer to a message. 'identityctl mcp' does so by itself."
+        )
+    )
+    var mcp = false
+
     func validate() throws {
         guard [manual, deviceCode, grant.type != nil].filter(\.self).count < 2 else {
             throw ValidationError("Give one of --manual, --device-code and --grant.")
@@ -86,8 +94,11 @@ struct LoginCommand: ToolCommand {
 
     func advice(on error: any Error, in session: Session) -> String? {
         if let advice = adviceOnPerson(error, session) { return advice }
+        if (error as? AuthenticationError)?.retryAfter != nil {
+            return "After that time, run: \(optionsOfLogin.command("login"))"
+        }
         return switch try? method(session.environment) {  // the options themselves may be wrong
-        case .browser: elsewhere.after(error)
+        case .browser: elsewhere.after(error, of: session.environment.profile)
         case .deviceCode: DeviceSignIn.advice(on: error)
         case .manual: finish ? adviceAfterFinish(error) : nil
         case .grant, nil: nil
@@ -100,17 +111,22 @@ struct LoginCommand: ToolCommand {
 
     var sharedOptions: SharedOptions { SharedOptions(provider, token, account, scheme) }
 
-    private var elsewhere: ElsewhereAdvice { ElsewhereAdvice(options: sharedOptions) }
+    private var elsewhere: ElsewhereAdvice { ElsewhereAdvice(options: optionsOfLogin) }
+
+    /// The options of this command, for another sign-in.
+    var optionsOfLogin: SharedOptions { mcp ? sharedOptions.adding(flag: "--mcp") : sharedOptions }
 
     func run(in session: Session) async throws { try await run(in: session, asking: nil) }
 
-    /// - Parameter question: The question before the sign-in at a server that is known. With it, a page opens in any case.
-    func run(in session: Session, asking question: BrowserQuestion?) async throws {
+    /// - Parameters:
+    ///   - question: The question before the sign-in at a server that is known. With it, a page opens in any case.
+    ///   - isRefused: Whether the resource takes the tokens that there are no more.
+    func run(in session: Session, asking question: BrowserQuestion?, isRefused: Bool = false) async throws {
         let environment = session.environment
         if let address = try ResourceSearch.address(provider, environment)
             ?? ResourceSearch.whole(provider, environment)
         {
-            try await signIn(in: session, for: address, asking: question)
+            try await signIn(in: session, for: address, isRefused: isRefused, asking: question)
         } else {
             try await signIn(in: session, asking: question)
         }
@@ -154,7 +170,12 @@ struct LoginCommand: ToolCommand {
             console: session.console,
             elsewhere: elsewhere
         )
-        configuration.redirectReceiver = receiver(for: configuration.redirectURI, method, session)
+        configuration.redirectReceiver = receiver(
+            for: configuration.redirectURI,
+            method,
+            takesAnyPort: resource?.takesAnyPort ?? false,
+            session
+        )
         let application = try session.application(configuration)
         let isPersistent = !(configuration.cache is InMemoryTokenCache)
         guard try start || isPersistent || session.isJSON || prints(environment) else {
@@ -316,7 +337,7 @@ struct LoginCommand: ToolCommand {
             if method == .manual {
                 return try await ManualSignIn(application: application, console: console).run(parameters)
             }
-            return try await BrowserSignIn(application: application, console: console, elsewhere: elsewhere).run(
+            return try await BrowserSignIn(application: application, session: session, elsewhere: elsewhere).run(
                 parameters
             )
         }
@@ -393,10 +414,17 @@ extension LoginCommand {
     private func receiver(
         for redirectURI: RedirectURI,
         _ method: Method,
+        takesAnyPort: Bool,
         _ session: Session
     ) -> any RedirectReceiver {
         guard let scheme = redirectURI.customScheme else {
-            return WaitingRedirectReceiver(LoopbackRedirectReceiver(applicationName: "identityctl"))
+            return WaitingRedirectReceiver(
+                LoopbackRedirectReceiver(applicationName: "identityctl"),
+                takesAnyPort: takesAnyPort
+            ) { wait in
+                session.console.line(wait)
+                session.noteCourse(wait)
+            }
         }
         // Without a home directory, nothing is registered.
         let directories = try? SchemeRegistration.Directories(session.environment)

@@ -52,6 +52,17 @@ struct SignInTurn: Sendable {
     /// Whether a sign-in came to nothing a short time ago.
     var isDeclined: Bool { Self.wasWritten(declined, within: Self.pause) }
 
+    private var course: String { "\(directory)/course" }
+
+    /// The course of the last sign-in, as its process has told it.
+    func lastCourse() -> SignInCourse {
+        let read = try? PlainFile.read(course, atMost: 64 << 10) { _ in }  // nothing is told then
+        return SignInCourse(read?.bytes ?? [])
+    }
+
+    /// Tells the others how the sign-in goes on. A failure to tell it changes nothing.
+    func tell(_ course: SignInCourse) { try? PlainFile.write(course.bytes, to: self.course) }
+
     private var asked: String { "\(directory)/asked" }
 
     /// Notes that a page opens where the person was signed in before.
@@ -74,8 +85,12 @@ struct SignInTurn: Sendable {
     static let wasDeclined = "The last sign-in came to nothing, so that no browser is opened for ten minutes."
 
     /// Whether a page that opens by itself is before the person who wants the token.
-    static func isPossible(_ environment: Environment) -> Bool {
-        environment.hasScreen && environment["SSH_CONNECTION"] == nil && !SystemCall.hasRaisedRights
+    static func isPossible(_ environment: Environment) throws -> Bool {
+        guard !SystemCall.hasRaisedRights else { return false }
+        let isNamed = try environment.namesBrowser
+        guard environment["SSH_CONNECTION"] != nil else { return environment.hasScreen || isNamed }
+        // A person who came over SSH does not see this computer's screen. The remote window of an editor names a browser at theirs.
+        return isNamed && !environment.hasScreenHere
     }
 
     /// Whether the person has written that programs may begin a sign-in; `nil` if nothing is written.
@@ -91,6 +106,35 @@ struct SignInTurn: Sendable {
     }
 }
 
+/// The course of a sign-in in a process of its own.
+struct SignInCourse: Hashable {
+    /// Whether a page was opened.
+    var hasPage = false
+    /// The reason why it came to nothing, or why it waits; empty if it waits for the person at the page.
+    var text = ""
+    /// The advice if it came to nothing.
+    var advice = ""
+
+    init() {}
+
+    /// The advice of a sign-in that came to nothing, beside an error that has its reason.
+    struct Advice: Error {
+        let text: String
+    }
+
+    fileprivate init(_ bytes: [UInt8]) {
+        let lines = String(decoding: bytes.dropFirst(), as: UTF8.self).split(
+            separator: "\n",
+            maxSplits: 1,
+            omittingEmptySubsequences: false
+        )
+        hasPage = bytes.first == UInt8(ascii: "+")
+        (text, advice) = (String(lines.first ?? ""), lines.count > 1 ? String(lines[1]) : "")
+    }
+
+    fileprivate var bytes: [UInt8] { Array("\(hasPage ? "+" : "-")\(text)\n\(advice)".utf8) }
+}
+
 /// The sign-in of a helper, which opens the browser by itself where a line `sign-in = when-needed` allows it.
 ///
 /// One tab serves all callers.
@@ -102,7 +146,7 @@ struct HelperSignIn {
     /// - Returns: `nil` if no sign-in may be begun here.
     /// - Throws: `UsageError` for a value that is not known.
     init?(_ environment: Environment, _ login: SharedOptions) throws {
-        guard try SignInTurn.isAllowed(environment) == true, SignInTurn.isPossible(environment),
+        guard try SignInTurn.isAllowed(environment) == true, try SignInTurn.isPossible(environment),
             let directory = try ProfileDirectory(environment).signInPath(of: environment.profile)
         else { return nil }
         (self.login, self.environment, turns) = (login, environment, SignInTurn(directory: directory))

@@ -14,67 +14,67 @@ struct ResourceExamination {
 
     func findings() async throws -> [Finding] {
         let environment = session.environment
-        let transport = try provider.transport(environment)
         let known = try KnownResources(environment).profile(for: address)
+        // The lines of the profile that is usual are about other addresses.
+        let isNamed = try environment.above(nil).given("profile", provider.profile) != nil
+        session.use(isNamed ? environment.profile : known)
+        var search = try await ResourceSearch(
+            for: Given(text: address, origin: Given.calledAddress),
+            provider,
+            RegistrationOptions.parse([]),
+            TokenOptions.parse([]),
+            session
+        )
+        // What servers say is read anew.
+        search.cache = InMemoryTokenCache()
+        return try await findings(search, known)
+    }
+
+    private func findings(_ search: ResourceSearch, _ known: Profile?) async throws -> [Finding] {
         var findings: [Finding] = []
         let resource: ProtectedResource
-        switch try await DoctorCommand.outcome({
-            try await ProtectedResource.discover(at: address, transport: transport)
-        }) {
+        switch try await DoctorCommand.outcome({ try await search.resource() }) {
         case .failure(let error): return [.lack("resource", "\(address) does not say who issues its tokens", error)]
         case .success(let found):
             resource = found
             let scopes = found.scopes.isEmpty ? "no scopes" : found.scopes.text
             findings.append(.ok("resource", "\(found.identifier), \(scopes)"))
         }
-        let issuer = try environment.above(nil).given("issuer", provider.issuer) ?? known?.given("issuer")
-        let variables = known.map(environment.above) ?? environment
-        let authority: Authority
-        do {
-            let assumesPKCE = try variables.isOn("assume-pkce", provider.assumePKCE)
-            authority = try resource.authority(issuer: issuer?.text, assumesPKCE: assumesPKCE)
-        } catch {
-            let listed = resource.authorizationServers.joined(separator: ", ")
-            return findings + [.lack("server", listed, error)]
-        }
-        let metadata = try await DoctorCommand.outcome { try await read(authority, transport) }
-        switch metadata {
-        case .failure(let error): return findings + [.lack("server", authority.url, error)]
-        case .success(let metadata):
-            findings += [.ok("server", authority.url), client(known, at: authority, metadata)]
+        switch try await DoctorCommand.outcome({ try await search.server(of: resource) }) {
+        case .failure(let error):
+            return findings + [.lack("server", resource.authorizationServers.joined(separator: ", "), error)]
+        case .success(let found):
+            findings += [.ok("server", found.authority.url), try await client(known, found)]
         }
         if resource.requiresDPoP { findings.append(.ok("token", "bound to a key (DPoP)")) }
         return findings + [try await account(known)]
     }
 
-    private func read(_ authority: Authority, _ transport: CurlTransport) async throws -> ProviderMetadata {
-        try await ProviderMetadata.read(
-            of: authority,
-            over: EndpointClient(transport: transport),
-            cache: InMemoryTokenCache(),
-            group: ClientSoftware.identityctl.group,
-            clock: SystemClock(),
-            RequestContext(correlationID: nil, logger: session.logger)
-        )
+    private func client(_ known: Profile?, _ found: FoundResource) async throws -> Finding {
+        let check = "client"
+        if let known, let id = known.given("client-id")?.text, known.given("issuer")?.text == found.authority.url {
+            guard let forgotten = try KnownResources(session.environment).forgotten(known) else {
+                return .ok(check, "\(id), known here")
+            }
+            let text = "\(id), which the server did not know any more at \(forgotten.utcText)"
+            return .lack(check, text, "The next sign-in registers anew. \(advice)", .interactionRequired)
+        }
+        switch try await DoctorCommand.outcome({ try await found.checkClient() }) {
+        case .success: return .ok(check, "the first sign-in registers one")
+        case .failure(let error):
+            guard found.metadata.takesClientIDMetadataDocument else {
+                return .lack(check, "the server registers no program by itself", error)
+            }
+            let advice =
+                "Serve the document of 'identityctl registration document URL', and sign in with --client-metadata URL."
+            return .lack(check, "the server registers no program by itself", advice, .refused)
+        }
     }
 
-    private func client(_ known: Profile?, at authority: Authority, _ metadata: ProviderMetadata) -> Finding {
-        let check = "client"
-        if let id = known?.given("client-id")?.text, known?.given("issuer")?.text == authority.url {
-            return .ok(check, "\(id), known here")
-        }
-        if metadata.registrationEndpoint != nil { return .ok(check, "the first sign-in registers one") }
-        let redirects = ClientSoftware.identityctl.redirectURIs.joined(separator: ", ")
-        let advice =
-            metadata.takesClientIDMetadataDocument
-            ? "Serve the document of 'identityctl registration document URL', and sign in with --client-metadata URL."
-            : "Ask who runs it for a public native client with the redirect URIs \(redirects), and give its --client-id."
-        return .lack(check, "the server registers no program by itself", advice, .refused)
-    }
+    private var advice: String { "Run: identityctl login --resource \(address.shellWord)" }
 
     private func account(_ known: Profile?) async throws -> Finding {
         let check = "account"
-        let advice = "Run: identityctl login --resource \(address.shellWord)"
         guard let known else { return .lack(check, "there was no sign-in", advice, .interactionRequired) }
         let options = try ProviderOptions.parse([])
         let client = ClientExamination(

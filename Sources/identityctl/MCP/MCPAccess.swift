@@ -13,14 +13,17 @@ import SystemSupport
 final class MCPAccess: Sendable {
     /// The time that a message waits for the person. It is below the 60 s after which hosts give a message up.
     private static let patience = Duration.seconds(55)
-    /// The client, and the token that it sent last.
-    private struct Made: Sendable {
-        let client: AuthenticatedClient
-        let sent: SentToken
-    }
 
-    private final class SentToken: Sendable {
-        let text = Mutex<String?>(nil)
+    private typealias Source = (caller: CallCommand.Caller, scopes: Set<Scope>)
+
+    private struct State {
+        /// The source of the tokens, and the client that sends them; `nil` if another process may have signed in since.
+        var source: Source?
+        var client: AuthenticatedClient?
+        /// The scopes that were granted beyond the usual ones, because the server demanded them.
+        var demanded: Set<Scope> = []
+        /// The token that was acquired last.
+        var token: String?
     }
 
     /// Shows the page of a sign-in through the host.
@@ -28,9 +31,8 @@ final class MCPAccess: Sendable {
     private let command: MCPCommand
     private let session: Session
     private let transport: MCPTransport
-    /// The client, and the scopes that were granted beyond the usual ones, because the server demanded them.
-    private let made = Mutex<(client: Made?, demanded: Set<Scope>)>((nil, []))
-    private let makings = SingleFlight<Set<Scope>, Made>()
+    private let state = Mutex(State())
+    private let sources = SingleFlight<Set<Scope>, Source>()
     private let signIns = SingleFlight<SignInDemand, Void>()
 
     init(_ command: MCPCommand, _ session: Session) throws {
@@ -45,7 +47,7 @@ final class MCPAccess: Sendable {
     ///
     /// - Throws: As ``stream(_:body:asks:returnsRefusal:)``, without a question.
     var account: String {
-        get async throws { try await client().client.account.id.rawValue }
+        get async throws { try await source().caller.account.id.rawValue }
     }
 
     /// Sends a request, whose answer is still arriving.
@@ -60,79 +62,93 @@ final class MCPAccess: Sendable {
         asks: Bool = true,
         returnsRefusal: Bool = false
     ) async throws -> (response: HTTPResponse, body: ResponseBody) {
-        let body = body.map { RequestBody.json($0) }
-        let host = (request.authority ?? "").printable
-        var demand = SignInDemand()
-        while true {
-            var sent: SentToken?
-            do {
-                let made = try await client()
-                sent = made.sent
-                let answer = try await made.client.stream(request, body: body)
-                if answer.response.status == .unauthorized {
-                    if returnsRefusal { return answer }
-                    break
-                }
-                // The client delivers it if the token claims to have the scopes.
-                guard answer.response.status == .forbidden,
-                    let challenge = ResourceChallenge(
-                        inChallenges: answer.response.headerFields[values: .wwwAuthenticate]
-                    )
-                else { return answer }
-                throw AuthenticationError(
-                    .insufficientScope,
-                    "\(host) demands scopes that the token lacks.",
-                    challenge: challenge
-                )
-            } catch let error as AuthenticationError where .interactionRequired ~= error.code {
-                // Another process may have signed in.
-                made.withLock { $0.client = nil }
-                guard asks, demand.note(error, of: sent?.text.withLock(\.self)) else { throw error }
-                try await signIn(demand, after: error)
-                made.withLock { made in
-                    made.client = nil
-                    made.demanded.formUnion(demand.scopes)
-                }
-            }
+        do {
+            let client = try await client(signsIn: asks)
+            let answer = try await client.stream(
+                request,
+                body: body.map { .json($0) },
+                signingIn: !asks ? .never : returnsRefusal ? .exceptAfterRefusal : .always
+            )
+            guard answer.response.status == .unauthorized, !returnsRefusal else { return answer }
+        } catch let error as AuthenticationError where .interactionRequired ~= error.code {
+            forgetSource()
+            throw error
         }
-        // A renewed token was refused as well.
-        throw AuthenticationError(.loginRequired, "\(host) does not accept the tokens of this sign-in any more.")
+        let host = (request.authority ?? "").printable
+        guard asks else {
+            throw AuthenticationError(.loginRequired, "\(host) does not accept the tokens of this sign-in any more.")
+        }
+        // It would be the same after each further sign-in.
+        try? command.turns(session.environment)?.decline()
+        throw AuthenticationError(
+            .configuration,
+            "\(host) does not accept the tokens of a new sign-in either. Ask who runs it."
+        )
     }
 
-    private func client() async throws -> Made {
-        let (client, demanded) = made.withLock(\.self)
-        if let client { return client }
-        return try await makings.run(demanded) { [self] in
-            let (caller, scopes) = try await command.caller(demanding: demanded, session)
-            let sent = SentToken()
-            let client = AuthenticatedClient(
-                application: caller.application,
-                account: caller.account,
-                scopes: scopes,
-                transport: transport,
-                timeout: .seconds(60),
-                place: caller.place,
-                acquire: { parameters in
-                    let result = try await caller.acquire(parameters)
-                    sent.text.withLock { $0 = result.accessToken }
-                    return result
-                },
-                onWait: nil
-            )
-            let new = Made(client: client, sent: sent)
-            made.withLock { $0.client = new }
+    private func client(signsIn: Bool) async throws -> AuthenticatedClient {
+        if let client = state.withLock(\.client) { return client }
+        let source: Source
+        do {
+            source = try await self.source()
+        } catch let error as AuthenticationError where .interactionRequired ~= error.code && signsIn {
+            try await signIn(after: error)
+            source = try await self.source()
+        }
+        let client = AuthenticatedClient(
+            application: source.caller.application,
+            account: source.caller.account,
+            scopes: source.scopes,
+            transport: transport,
+            timeout: .seconds(60),
+            place: source.caller.place,
+            acquire: { try await self.token($0) },
+            signIn: { try await self.signIn(after: $0) },
+            believesClaimedScopes: false,
+            onWait: nil
+        )
+        state.withLock { $0.client = client }
+        return client
+    }
+
+    private func source() async throws -> Source {
+        let (source, demanded) = state.withLock { ($0.source, $0.demanded) }
+        if let source { return source }
+        return try await sources.run(demanded) { [self] in
+            let new = try await command.caller(demanding: demanded, session)
+            state.withLock { $0.source = new }
             return new
         }
     }
 
-    private func signIn(_ demand: SignInDemand, after error: AuthenticationError) async throws {
+    /// The next message looks whether another process has signed in.
+    private func forgetSource() { state.withLock { ($0.source, $0.client) = (nil, nil) } }
+
+    /// Acquires a token as the last sign-in has it, which may be another one than the client was made for.
+    private func token(_ parameters: SilentParameters) async throws -> AuthenticationResult {
+        let source = try await source()
+        var parameters = parameters
+        (parameters.scopes, parameters.account) = (source.scopes, source.caller.account)
+        let result = try await source.caller.acquire(parameters)
+        state.withLock { $0.token = result.accessToken }
+        return result
+    }
+
+    private func signIn(after error: AuthenticationError) async throws {
+        forgetSource()
         let environment = session.environment
-        guard try environment.given("agent", nil) == nil, try SignInTurn.isAllowed(environment) != false,
-            offer.isPossible || SignInTurn.isPossible(environment), let turns = try command.turns(environment)
+        // Other demands than scopes are met by a command of the person's.
+        guard error.claims == nil, error.challenge?.scopes.isEmpty != true, try environment.given("agent", nil) == nil,
+            try SignInTurn.isAllowed(environment) != false,
+            try offer.isPossible || SignInTurn.isPossible(environment), let turns = try command.turns(environment)
         else { throw error }
-        let wanted = SignInDemand(scopes: demand.scopes.union(made.withLock(\.demanded)), refused: demand.refused)
-        try await signIns.run(wanted) { [self] in
-            try await offer.offering(turns) { try await self.signIn(wanted, after: error, turns) }
+        let demand = state.withLock { SignInDemand(error, besides: $0.demanded, of: $0.token) }
+        try await signIns.run(demand) { [self] in
+            try await offer.offering(turns) { try await self.signIn(demand, after: error, turns) }
+        }
+        state.withLock { state in
+            (state.source, state.client) = (nil, nil)
+            state.demanded.formUnion(demand.scopes)
         }
     }
 
@@ -143,39 +159,46 @@ final class MCPAccess: Sendable {
                 // Another bridge's sign-in is waited for.
                 try await turns.take(within: max(.zero, end - .now)).end()
             } catch {
-                throw error is CancellationError ? error : self.pending(error)
+                throw error is CancellationError ? error : pending(turns, error)
             }
-            guard case .needed(let account) = try await command.need(of: demand, session) else { return }
-            guard !turns.isDeclined else {
-                session.console.line(SignInTurn.wasDeclined)
-                throw error
-            }
-            guard account == nil || !turns.hasAskedLately else {
-                session.console.line(SignInTurn.hasAsked)
-                throw error.saying(error.code, "\(error.message) \(SignInTurn.hasAsked)")
-            }
+            guard case .needed = try await command.need(of: demand, session) else { return }
+            if turns.isDeclined { throw failed(turns, error, SignInTurn.wasDeclined) }
+            if turns.hasAskedLately { throw failed(turns, error, SignInTurn.hasAsked) }
             let isOffered = offer.isPossible
-            guard isOffered || SignInTurn.isPossible(session.environment) else { throw error }
+            guard try isOffered || SignInTurn.isPossible(session.environment) else { throw error }
             let options = command.options(demanding: demand.scopes)
             session.console.line(
-                "A person has to sign in. The browser opens; the same from a terminal: "
+                "A person has to sign in, which begins now. The same from a terminal: "
                     + command.login(demanding: demand.scopes, session.environment)
             )
             let outcome = try await DetachedProcess.run(
                 "/proc/self/exe",
                 arguments: ["identityctl", "mcp", command.url, "--sign-in"]
-                    + (demand.refused.map { ["--refused=\($0)"] } ?? []) + options.words,
+                    + (demand.refused.map { ["--refused=\($0)"] } ?? []) + (demand.isForMore ? ["--more"] : [])
+                    + options.words,
                 environment: Self.variables.merging(isOffered ? MCPOffer.variables(turns) : [:]) { $1 },
                 timeout: max(.zero, end - .now)
             )
             switch outcome {
             case .exited(status: 0): continue
             case _ where isOffered && !offer.isPossible: continue  // the browser opens
-            case .running: throw pending(error)
-            default: throw error
+            case .running: throw pending(turns, error)
+            default: throw failed(turns, error)
             }
         }
         throw error
+    }
+
+    /// The error with the reason for which the last sign-in came to nothing, and what to do about that.
+    private func failed(_ turns: SignInTurn, _ error: AuthenticationError, _ note: String = "") -> AuthenticationError {
+        let course = turns.lastCourse()
+        guard !course.advice.isEmpty else { return error.saying(error.code, [error.message, note].sentences) }
+        return AuthenticationError(
+            error.code,
+            [course.text, note].sentences,
+            challenge: error.challenge,
+            underlyingError: SignInCourse.Advice(text: course.advice)
+        )
     }
 
     /// The variables of a process that goes on without the bridge. The person looks at a browser, and at no terminal.
@@ -187,11 +210,21 @@ final class MCPAccess: Sendable {
         return variables
     }
 
-    private func pending(_ cause: any Error) -> AuthenticationError {
-        AuthenticationError(
+    private func pending(_ turns: SignInTurn, _ cause: any Error) -> AuthenticationError {
+        let course = turns.lastCourse()
+        let text =
+            course.hasPage && course.text.isEmpty
+            ? "waits in the browser. Finish it there, and try again."
+            : ["goes on, and no page is open yet.", course.text, "Try again in a minute."].sentences
+        return AuthenticationError(
             .interactionRequired,
-            "A sign-in for \(command.url.printable) waits in the browser. Finish it there, and try again.",
+            "A sign-in for \(command.url.printable) \(text)",
             underlyingError: cause
         )
     }
+}
+
+extension [String] {
+    /// The texts that are not empty, as one.
+    fileprivate var sentences: String { filter { !$0.isEmpty }.joined(separator: " ") }
 }

@@ -199,22 +199,54 @@ extension MCPCommand {
             MCPOffer.Page.remove(turns)
             turn.end()
         }
-        let demand = SignInDemand(scopes: try token.scopes(session.environment), refused: refused)
-        guard case .needed(let account) = try await need(of: demand, session) else { return }
-        guard !turns.isDeclined else { throw AuthenticationError(.userCancelled, SignInTurn.wasDeclined) }
-        let page = try refused.map { _ in try question(demand.scopes, session.environment) }
-        if account != nil {
-            guard !turns.hasAskedLately else { throw AuthenticationError(.interactionRequired, SignInTurn.hasAsked) }
-            try turns.noteQuestion()
-        }
+        let demand = SignInDemand(
+            scopes: try token.scopes(session.environment),
+            refused: refused,
+            isForMore: demandsMore
+        )
+        guard case .needed(let account) = try await need(of: demand, session), !turns.isDeclined,
+            !turns.hasAskedLately
+        else { return }
+        turns.tell(SignInCourse())
+        session.watchCourse(turns.tell)
         do {
-            try await signInHere(demand.scopes, asking: page, account, session)
-        } catch let error as AuthenticationError where .network ~= error.code || .serverUnavailable ~= error.code {
-            throw error
-        } catch {
-            if !(error is CancellationError) { try turns.decline() }
+            let page = demandsMore ? try question(demand.scopes, session.environment) : nil
+            if account != nil { try turns.noteQuestion() }
+            try await signInHere(demand, asking: page, account, session)
+        } catch let error where !(error is CancellationError) {
+            var course = session.courseSoFar
+            (course.text, course.advice) = (Self.reason(of: error), adviceOnSignIn(error, demand, session))
+            turns.tell(course)
+            switch error {
+            case AuthenticationError.Code.userCancelled, AuthenticationError.Code.interactionTimedOut:
+                try turns.decline()
+            default:
+                // A page for each message would be too many.
+                if course.hasPage { try turns.noteQuestion() }
+            }
             throw error
         }
+    }
+
+    /// Returns the reason of an error, in a line, in the words of this program and the server's.
+    private static func reason(of error: any Error) -> String {
+        let words = (error as? AuthenticationError)?.serverError.map { [PlainReport.words($0)] } ?? []
+        return ([JSONReport.message(of: error).printable] + words).joined(separator: " ")
+    }
+
+    private func adviceOnSignIn(_ error: any Error, _ demand: SignInDemand, _ session: Session) -> String {
+        let options = sharedOptions.replacing("--resource", with: url)
+        let cause = (error as? AuthenticationError)?.underlyingError
+        if cause is UnansweredQuestion || cause is MovedResource, let advice = PlainReport.advice(error, options) {
+            return advice
+        }
+        if session.environment.profile?.isOfRegistration == true,
+            case AuthenticationError.Code.interactionTimedOut = error,
+            let advice = ElsewhereAdvice(options: options).after(error, of: session.environment.profile)
+        {
+            return advice
+        }
+        return "To sign in, run: \(login(demanding: demand.scopes, session.environment))"
     }
 
     /// The page before a sign-in that the server demands for more scopes than were granted.
@@ -239,21 +271,21 @@ extension MCPCommand {
     }
 
     private func signInHere(
-        _ scopes: Set<Scope>,
+        _ demand: SignInDemand,
         asking question: BrowserQuestion?,
         _ account: Account?,
         _ session: Session
     ) async throws {
-        // With a question, a page opens in any case, for the account that is signed in.
-        var login = try LoginCommand.parse(question == nil ? ["--if-needed"] : [])
+        // A page opens in any case if the server has refused the token: with a question, for the account that is signed in.
+        var login = try LoginCommand.parse(demand.refused == nil ? ["--if-needed", "--mcp"] : ["--mcp"])
         (login.provider, login.token, login.account) = (provider, token, self.account)
         if question != nil, try session.environment.given("account", self.account.account) == nil {
             login.account.account = account?.id.rawValue
         }
         if session.environment.profile?.isNamed != true {
             login.provider.resource = url
-            login.token.scopes = scopes.map(\.rawValue).sorted()
+            login.token.scopes = demand.scopes.map(\.rawValue).sorted()
         }
-        try await login.run(in: session, asking: question)
+        try await login.run(in: session, asking: question, isRefused: demand.refused != nil && question == nil)
     }
 }

@@ -36,9 +36,13 @@ struct MCPCommand: ToolCommand {
     @Flag(name: .customLong("sign-in"), help: .hidden)
     var signsIn = false
 
-    /// With ``signsIn``: the digest of the token that lacks the scopes.
+    /// With ``signsIn``: the digest of the token that the server refused.
     @Option(help: .hidden)
     var refused: String?
+
+    /// With ``signsIn``: whether the token lacks the scopes.
+    @Flag(name: .customLong("more"), help: .hidden)
+    var demandsMore = false
 
     /// Renews the token, in a process of its own that a bridge starts: the one with this digest, or one that has expired.
     @Option(name: .customLong("renew"), help: .hidden)
@@ -110,8 +114,12 @@ struct MCPCommand: ToolCommand {
     func advice(on error: any Error, in session: Session) -> String? {
         guard case AuthenticationError.interactionRequired = error else { return AgentAdvice.text(of: error) }
         guard session.environment["IDENTITYCTL_AGENT"] != nil else {
-            let demanded = (error as? AuthenticationError)?.challenge?.scopes ?? []
-            return "To sign in, run: \(login(demanding: demanded, session.environment))"
+            let known = error as? AuthenticationError
+            if let told = known?.underlyingError as? SignInCourse.Advice { return told.text }
+            var login = loginOptions(demanding: known?.challenge?.scopes ?? [], session.environment)
+            if let challenge = known?.challenge, challenge.scopes.isEmpty { login = login.meeting(challenge) }
+            if let claims = known?.claims { login = login.replacing("--claims", with: claims) }
+            return "To sign in, run: \(login.command("login"))"
         }
         return AgentAdvice.text(of: error) ?? PlainReport.advice(error, sharedOptions, at: " where the agent runs")
     }
@@ -127,11 +135,18 @@ extension MCPCommand {
 
     /// The command with which a person signs in.
     func login(demanding scopes: Set<Scope>, _ environment: Environment) -> String {
+        loginOptions(demanding: scopes, environment).command("login")
+    }
+
+    private func loginOptions(demanding scopes: Set<Scope>, _ environment: Environment) -> SharedOptions {
         let options = options(demanding: scopes)
-        guard let profile = environment.profile, profile.isNamed else {
-            return options.replacing("--resource", with: url).command("login")
+        if let profile = environment.profile, profile.isNamed {
+            return options.replacing("--profile", with: profile.name.text)
         }
-        return options.replacing("--profile", with: profile.name.text).command("login")
+        let isKnown = environment.profile != nil
+        return isKnown
+            ? options.replacing("--resource", with: url)
+            : options.replacing("--resource", with: url).adding(flag: "--mcp")
     }
 }
 

@@ -1,34 +1,31 @@
 // Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
 
 import IdentityClient
+import IdentityResources
 import OAuthWire
 
-/// A server's demand of the sign-in for one call.
+/// A server's demand of a sign-in.
 struct SignInDemand: Hashable, Sendable {
-    /// As often as the person, or the server of the tokens, is asked for one call.
-    private static let maximum = 3
-
     /// The scopes that the server named.
     var scopes: Set<Scope> = []
-    /// The digest of the token that lacked them; `nil` if none was refused for its scopes.
+    /// The digest of the token that lacked them, or that the server does not take; `nil` if there was no token.
     var refused: String?
-    private var count = 0
+    /// Whether the server named scopes, and not only refused the token.
+    var isForMore = false
 
-    init(scopes: Set<Scope> = [], refused: String? = nil) {
-        (self.scopes, self.refused) = (scopes, refused)
+    /// - Parameters:
+    ///   - error: The reason for the sign-in.
+    ///   - demanded: The scopes that were demanded before.
+    ///   - token: The token that was sent.
+    init(_ error: AuthenticationError, besides demanded: Set<Scope>, of token: String?) {
+        let named = error.challenge?.scopes ?? []
+        scopes = named.union(demanded)
+        isForMore = !named.isEmpty
+        if isForMore || error.isOfRefusedToken { refused = token.map { Digest.hexadecimal(of: [$0]) } }
     }
 
-    /// Notes an error.
-    ///
-    /// - Parameter token: The token that was sent.
-    /// - Returns: Whether a sign-in may follow.
-    mutating func note(_ error: AuthenticationError, of token: String?) -> Bool {
-        count += 1
-        if let challenge = error.challenge, !challenge.scopes.isEmpty {
-            scopes.formUnion(challenge.scopes)
-            refused = token.map { Digest.hexadecimal(of: [$0]) }
-        }
-        return count <= Self.maximum
+    init(scopes: Set<Scope> = [], refused: String? = nil, isForMore: Bool = false) {
+        (self.scopes, self.refused, self.isForMore) = (scopes, refused, isForMore)
     }
 
     /// Whether a token that was had without a person is an answer: it has the scopes, and is another one than was refused. A

@@ -38,6 +38,22 @@ struct Environment: Sendable {
     /// Whether a window can be shown.
     var hasScreen: Bool { self["WAYLAND_DISPLAY"] != nil || self["DISPLAY"] != nil }
 
+    /// Whether that is this computer's own screen, and not one that SSH forwards.
+    var hasScreenHere: Bool { self["WAYLAND_DISPLAY"] != nil || self["DISPLAY"]?.hasPrefix(":") == true }
+
+    /// Whether the person has named a browser: for this tool, or for all programs (`BROWSER`). One that needs a terminal is none.
+    ///
+    /// - Throws: `UsageError` for a value that is no text.
+    var namesBrowser: Bool {
+        get throws {
+            if try given("browser", nil) != nil { return true }
+            return self["BROWSER"]?.split(separator: ":").contains { entry in
+                let name = entry.split(separator: " ").first?.split(separator: "/").last ?? ""
+                return !["", "browsh", "elinks", "links", "links2", "lynx", "w3m", "www-browser"].contains(name)
+            } ?? false
+        }
+    }
+
     /// Whether the program writes text without colors. See <https://no-color.org>.
     var isColorless: Bool { self["NO_COLOR"] != nil || isDumbTerminal }
 

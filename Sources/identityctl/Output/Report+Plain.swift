@@ -1,6 +1,7 @@
 // Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
 
 import IdentityClient
+import IdentityResources
 import OAuthWire
 
 /// The results and errors as text for people.
@@ -119,6 +120,12 @@ enum PlainReport {
         }
         if let question = known.underlyingError as? UnansweredQuestion {
             return "If you trust both, run: \(question.command)"
+        }
+        if let moved = known.underlyingError as? MovedResource, let server = moved.servers.first,
+            moved.servers.count == 1
+        {
+            let login = options.replacing("--resource", with: moved.address).replacing("--issuer", with: server)
+            return "Only if that is right, run: \(login.command("login"))"
         }
         guard .interactionRequired ~= known.code else { return nil }
         var login = known.claims.map { options.replacing("--claims", with: $0) } ?? options

@@ -72,6 +72,8 @@ struct Profile: Sendable {
     private(set) var place: String?
     /// Whether the known resource and its issuer were named together, in one place of the person's or the administrator's.
     private(set) var isNamedWithIssuer = false
+    /// Whether the known resource is asked by a message of MCP as well.
+    private(set) var isOfMCP = false
 
     /// - Throws: `UsageError` that names the file and the line.
     init(_ name: ProfileName, path: String, parsing bytes: [UInt8]) throws {
@@ -187,12 +189,14 @@ struct Profile: Sendable {
         for line in String(decoding: bytes, as: UTF8.self).split(separator: "\n") {
             if line.hasPrefix(Self.placeMark) { place = String(line.dropFirst(Self.placeMark.count)) }
             isNamedWithIssuer = isNamedWithIssuer || line == Self.namedMark
+            isOfMCP = isOfMCP || line == Self.mcpMark
         }
     }
 
     // Comments to versions that do not know them.
     static let placeMark = "#place = "
     static let namedMark = "#named = yes"
+    static let mcpMark = "#mcp = yes"
 
     /// Returns the profile with the account of its first sign-in.
     func belonging(to account: ProfileAccount?) -> Profile {

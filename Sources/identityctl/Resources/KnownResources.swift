@@ -87,6 +87,49 @@ struct KnownResources: ResourceMemory {
     }
 }
 
+// Clients that their servers have forgotten, for 'doctor'.
+extension KnownResources {
+    private func note(of profile: Profile) -> String? {
+        profile.isOfRegistration ? profile.given("resource").map { path(of: $0.text) + ".forgotten" } : nil
+    }
+
+    /// Notes that a server does not know the client of a sign-in any more.
+    func noteForgotten(_ profile: Profile) throws {
+        guard let note = note(of: profile), let client = profile.given("client-id")?.text else { return }
+        try PlainFile.write(Array(client.utf8), to: note)
+    }
+
+    /// Notes that it knows the client.
+    func noteKnown(_ profile: Profile) {
+        if let note = note(of: profile) { _ = unsafe unlink(note) }  // there is seldom one
+    }
+
+    /// When the server said that it does not know the client; `nil` if it did not, or has known it since.
+    func forgotten(_ profile: Profile) -> Date? {
+        guard let note = note(of: profile), let client = profile.given("client-id")?.text,
+            let read = try? PlainFile.read(note, atMost: 8192, check: { _ in }), read.bytes == Array(client.utf8)
+        else { return nil }
+        return try? FileManager.default.attributesOfItem(atPath: note)[.modificationDate] as? Date
+    }
+}
+
+extension Session {
+    /// Notes what an error says of the client that this tool registered.
+    func noteClient(after error: any Error) {
+        guard let error = error as? AuthenticationError,
+            error.isOfForgottenClient || .clientNotRegistered ~= error.code,
+            let profile = environment.profile
+        else { return }
+        try? KnownResources(environment).noteForgotten(profile)  // only 'doctor' misses it
+    }
+
+    /// Notes that the client is known, if its server gave the token.
+    func noteClient(after result: AuthenticationResult) {
+        guard result.source == .identityProvider, let profile = environment.profile else { return }
+        try? KnownResources(environment).noteKnown(profile)
+    }
+}
+
 extension Profile {
     /// Whether the client is one that this tool registered.
     var isOfRegistration: Bool { isOfResource && given("registered") != nil }
@@ -106,12 +149,15 @@ extension Profile {
         if known.kind != .given { lines.append("registered = yes") }
         if known.place != known.identifier { lines.append(Self.placeMark + known.place) }
         if known.isNamed { lines.append(Self.namedMark) }
+        if known.isAskedByMessage { lines.append(Self.mcpMark) }
         try self.init(ofResource: Array(lines.joined(separator: "\n").utf8), path: path)
     }
 
     /// The text of the file of a known resource.
     fileprivate var textOfResource: String {
-        let marks = (place.map { [Self.placeMark + $0] } ?? []) + (isNamedWithIssuer ? [Self.namedMark] : [])
+        let marks =
+            (place.map { [Self.placeMark + $0] } ?? []) + (isNamedWithIssuer ? [Self.namedMark] : [])
+            + (isOfMCP ? [Self.mcpMark] : [])
         return (lines.map { "\($0.name) = \($0.value)" } + marks).map { $0 + "\n" }.joined()
     }
 }
@@ -133,6 +179,7 @@ extension KnownResource {
             assumesPKCE: profile.given("assume-pkce") != nil,
             isNamed: profile.isNamedWithIssuer
         )
+        isAskedByMessage = profile.isOfMCP
     }
 }
 

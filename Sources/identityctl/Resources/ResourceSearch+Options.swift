@@ -36,14 +36,24 @@ extension ResourceSearch {
         )
     }
 
+    /// The message that begins a session of MCP.
+    private static let initialize = Array(
+        """
+        {"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},\
+        "clientInfo":{"name":"identityctl","version":"\(LibraryVersion.current)"}}}
+        """.utf8
+    )
+
     /// The search that the options ask for.
     ///
+    /// - Parameter isMCP: Whether the person calls the address a server of MCP.
     /// - Throws: `UsageError`.
     init(
         for address: Given,
         _ provider: ProviderOptions,
         _ registration: RegistrationOptions,
         _ token: TokenOptions,
+        isMCP: Bool = false,
         _ session: Session
     ) async throws {
         let environment = session.environment
@@ -58,6 +68,7 @@ extension ResourceSearch {
             memory: try KnownResources(environment)
         )
         transport = try provider.transport(environment)
+        if isMCP || profile?.isOfMCP == true { message = Self.initialize }
         isWhole = try Self.whole(provider, environment) != nil
         let issuer = try variables.given("issuer", provider.issuer)
         let ofProfile = profile?.own("issuer")
@@ -110,11 +121,13 @@ extension FoundResource {
 extension ProviderOptions {
     /// Returns the store of what this tool registered at servers.
     func cacheOfRegistrations(_ session: Session) throws -> any TokenCache {
-        try cacheChoice(session.environment).cache(
+        let cache = try cacheChoice(session.environment).cache(
             of: ClientID(rawValue: ClientSoftware.identityctl.id),
             prompting: session.environment.hasScreen ? .allowed() : .never,
             passPhrases: session.passPhrases,
             logger: session.logger
         )
+        if let cache = cache as? DesktopTokenCache { session.uses(cache, ClientSoftware.identityctl.group) }
+        return cache
     }
 }

@@ -23,6 +23,8 @@ final class Session: Sendable {
     private let desktop = Mutex<(cache: DesktopTokenCache, group: CacheGroup)?>(nil)
     private let application = Mutex<PublicClientApplication?>(nil)
     private let warnings = Mutex<Set<String>>([])
+    private let courseWatcher = Mutex<(@Sendable (SignInCourse) -> Void)?>(nil)
+    private let course = Mutex(SignInCourse())
     /// Whether a write has had its longer time.
     private let isPersistent = Mutex(false)
 
@@ -54,6 +56,22 @@ final class Session: Sendable {
     /// Whether a warning was not given yet, which a command that acquires several tokens gives once.
     func isNew(warning: String) -> Bool {
         warnings.withLock { $0.insert(warning).inserted }
+    }
+
+    /// Has `watcher` told how a sign-in goes on.
+    func watchCourse(_ watcher: @escaping @Sendable (SignInCourse) -> Void) { courseWatcher.withLock { $0 = watcher } }
+
+    /// The course of the sign-in so far.
+    var courseSoFar: SignInCourse { course.withLock(\.self) }
+
+    /// Notes how the sign-in goes on.
+    func noteCourse(hasPage: Bool = false, _ text: String = "") {
+        let now = course.withLock { course in
+            course.hasPage = course.hasPage || hasPage
+            course.text = text
+            return course
+        }
+        courseWatcher.withLock(\.self)?(now)
     }
 
     /// Makes the application object, whose pending work is finished before the program ends.
@@ -243,6 +261,7 @@ extension Session {
     ///   - isPersistent: Whether the cache outlives the program.
     func write(_ result: AuthenticationResult, _ idToken: IDToken? = nil, isPersistent: Bool) async throws {
         let isStored = await isStored(result)
+        noteClient(after: result)
         if isJSON {
             var report = JSONReport.result(result, persisted: isStored && isPersistent)
             if let idToken {

@@ -160,6 +160,7 @@ extension ToolCommand {
         case .failure(let error):
             let reason = readsSignIns ? await session.withoutStore(error) : error
             await session.endRecording(ExitStatus(for: reason), reason)
+            session.noteClient(after: error)
             let advice =
                 await session.adviceOnStore(error, sharedOptions) ?? session.adviceOnProvider(error)
                 ?? session.adviceOnProxy(error, clientOptions?.proxy) ?? self.advice(on: error, in: session)

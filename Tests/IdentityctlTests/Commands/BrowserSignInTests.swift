@@ -3,6 +3,7 @@
 import FoundationEssentials
 import IdentityClient
 import IdentityTesting
+import Logging
 import Testing
 
 @testable import identityctl
@@ -17,7 +18,12 @@ import Testing
         let screen = Screen()
         _ = try await BrowserSignIn(
             application: try TestIdentityProvider().application(),
-            console: screen.console(columns: 80, isTerminal: isTerminal),
+            session: Session(
+                environment: Environment([:]),
+                console: screen.console(columns: 80, isTerminal: isTerminal),
+                isJSON: false,
+                logLevel: .critical
+            ),
             elsewhere: elsewhere
         ).run(InteractiveParameters(scopes: ["api.read"]))
         let lines = screen.text.split(separator: "\n")

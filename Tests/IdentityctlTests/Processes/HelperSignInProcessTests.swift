@@ -60,7 +60,7 @@ import Testing
     @Test(
         .timeLimit(.minutes(1)),
         arguments: [
-            ([], [:]), (["sign-in=never"], [:]), (["sign-in=when-needed"], ["DISPLAY": ""]),
+            ([], [:]), (["sign-in=never"], [:]), (["sign-in=when-needed"], ["DISPLAY": "", "IDENTITYCTL_BROWSER": ""]),
             (["sign-in=when-needed"], ["SSH_CONNECTION": "192.0.2.1 1 192.0.2.2 22"]),
         ] as [([String], [String: String])]
     )

@@ -40,8 +40,8 @@ struct MCPSignInProcessTests {
         return bridge
     }
 
-    private func visit(_ tool: Tool) async throws {
-        let address = try await tool.poll("a page") { browser.address }
+    private func visit(_ tool: Tool, after before: String? = nil) async throws {
+        let address = try await tool.poll("a page") { browser.address.flatMap { $0 == before ? nil : $0 } }
         try await ScriptedBrowser(provider: nil).visit(try #require(URL(string: address)))
     }
 
@@ -87,10 +87,12 @@ struct MCPSignInProcessTests {
 
     @Test func opensNoOtherTabAfterOneThatCameToNothing() async throws {
         let first = try bridge(["PERSON_MODE": "disagree"])
-        #expect(text(try await first.answer(1)).contains("identityctl login --resource \(url)"))
+        let refused = text(try await first.answer(1))
+        #expect(refused.contains("refused in the browser") && refused.contains("identityctl login --resource \(url)"))
         try first.type(#"{"id":2,"method":"x"}"#)
-        #expect(text(try await first.answer(2)).contains("identityctl login --resource \(url)"))
-        _ = try await first.errorLine { $0.contains("no browser is opened for ten minutes") }
+        let later = text(try await first.answer(2))
+        #expect(later.contains("no browser is opened for ten minutes") && later.contains("refused in the browser"))
+        #expect(later.contains("identityctl login --resource \(url)"), "\(later)")
         #expect(setup.provider.count(of: .authorization) == 0 && browser.address == nil)
         // The next message after a sign-in works without another start.
         let login = try Tool(["login", "--resource", url], variables)
@@ -101,13 +103,96 @@ struct MCPSignInProcessTests {
     }
 
     @Test(arguments: [
-        ["DISPLAY": ""], ["SSH_CONNECTION": "192.0.2.1 1 192.0.2.2 22"], ["IDENTITYCTL_SIGN_IN": "never"],
+        ["DISPLAY": "", "IDENTITYCTL_BROWSER": ""], ["SSH_CONNECTION": "192.0.2.1 1 192.0.2.2 22"],
+        ["IDENTITYCTL_SIGN_IN": "never"],
     ])
     func saysWhatToRunWhereNoPageMayOpen(_ more: [String: String]) async throws {
         let bridge = try bridge(more)
         let text = text(try await bridge.answer(1))
         #expect(text.contains("To sign in, run: identityctl login --resource \(url)"), "\(text)")
         #expect(browser.address == nil && setup.provider.requests.isEmpty)
+    }
+
+    /// As in the remote windows of editors.
+    @Test func opensABrowserThatIsNamedWithoutADisplay() async throws {
+        let variables = ["DISPLAY": "", "SSH_CONNECTION": "192.0.2.1 1 192.0.2.2 22", "IDENTITYCTL_BROWSER": ""]
+        let bridge = try bridge(variables.merging(["BROWSER": try browser.command]) { $1 })
+        try await visit(bridge)
+        #expect(text(try await bridge.answer(1)).contains("no method, result or error"))
+    }
+
+    /// The reason is in the answer, no page was opened, and the next message tries again.
+    @Test func saysWhyASignInCameToNothing() async throws {
+        setup.provider.settings.registersClients = false
+        let bridge = try bridge()
+        let text = text(try await bridge.answer(1))
+        #expect(text.contains("registers no program by itself") && text.contains("To sign in, run: identityctl login"))
+        #expect(browser.address == nil && browser.question == nil)
+        setup.provider.settings.registersClients = true
+        try bridge.type(#"{"id":2,"method":"x"}"#)
+        try await visit(bridge)
+        #expect(self.text(try await bridge.answer(2)).contains("no method, result or error"))
+    }
+
+    /// After the question, a page for each message would be too many.
+    @Test func opensOnePageAMinuteWhereTheServerFails() async throws {
+        setup.provider.failAlways(.registration, with: .serverError(status: 503))
+        let bridge = try bridge()
+        #expect(text(try await bridge.answer(1)).contains("cannot register the program now (503)"))
+        #expect(browser.question != nil)
+        try bridge.type(#"{"id":2,"method":"x"}"#)
+        let later = text(try await bridge.answer(2))
+        #expect(later.contains("opened in the last minute") && later.contains("(503)"), "\(later)")
+        #expect(setup.provider.count(of: .registration) == 1)
+    }
+
+    /// A renewed token is refused as well: the server may want tokens of another sign-in.
+    @Test func signsInAnewWhereTheServerRefusesTheTokens() async throws {
+        let bridge = try bridge()
+        try await visit(bridge)
+        _ = try await bridge.answer(1)
+        for _ in 0..<2 { setup.provider.failNext(.resource, with: .answer(status: 401)) }
+        let before = browser.address
+        try bridge.type(#"{"id":2,"method":"x"}"#)
+        try await visit(bridge, after: before)
+        #expect(text(try await bridge.answer(2)).contains("no method, result or error"))
+        #expect(setup.provider.count(of: .authorization) == 2)
+        // One that refuses those as well is not asked for others.
+        let page = browser.address
+        setup.provider.failAlways(.resource, with: .answer(status: 401))
+        try passAMinute()
+        try bridge.type(#"{"id":3,"method":"x"}"#)
+        try await visit(bridge, after: page)
+        #expect(text(try await bridge.answer(3)).contains("tokens of a new sign-in either"))
+        try passAMinute()
+        try bridge.type(#"{"id":4,"method":"x"}"#)
+        #expect(text(try await bridge.answer(4)).contains("no browser is opened for ten minutes"))
+        #expect(setup.provider.count(of: .authorization) == 3)
+    }
+
+    private func passAMinute() throws {
+        let root = "\(setup.directory.path)/.local/state/identityctl/helper-sign-in"
+        for name in try FileManager.default.subpathsOfDirectory(atPath: root) where name.hasSuffix("/asked") {
+            let past = Date.now.addingTimeInterval(-61)
+            try FileManager.default.setAttributes([.modificationDate: past], ofItemAtPath: "\(root)/\(name)")
+        }
+    }
+
+    @Test(
+        arguments: [
+            ([:], false), (["DISPLAY": ":0"], true), (["WAYLAND_DISPLAY": "wayland-0"], true),
+            (["DISPLAY": ":0", "SSH_CONNECTION": "a"], false),
+            (["DISPLAY": "localhost:10.0", "SSH_CONNECTION": "a"], false),
+            (["BROWSER": "/opt/editor/browser.sh"], true), (["IDENTITYCTL_BROWSER": "firefox"], true),
+            (["BROWSER": "/opt/editor/browser.sh", "SSH_CONNECTION": "a"], true),
+            (["BROWSER": "firefox", "SSH_CONNECTION": "a", "DISPLAY": "localhost:10.0"], true),
+            (["BROWSER": "firefox", "SSH_CONNECTION": "a", "DISPLAY": ":0"], false),
+            (["BROWSER": "firefox", "SSH_CONNECTION": "a", "WAYLAND_DISPLAY": "wayland-0"], false),
+            (["BROWSER": "w3m"], false), (["BROWSER": "/usr/bin/lynx %s:"], false), (["BROWSER": "w3m:firefox"], true),
+        ] as [([String: String], Bool)]
+    )
+    func knowsWhetherAPageIsBeforeThePerson(_ variables: [String: String], _ isPossible: Bool) throws {
+        #expect(try SignInTurn.isPossible(Environment(variables)) == isPossible)
     }
 
     /// The refresh token is spent when the bridge is killed.

@@ -165,6 +165,20 @@ struct ResourceProcessTests {
         #expect(count(.deviceAuthorization) == 0)
     }
 
+    /// As in a container: the registration cannot be kept, and the advice is the same as for tokens.
+    @Test func saysWhereTokensCanRestWithoutAKeyring() async throws {
+        let state = "\(setup.directory.path)/state"
+        let alone = ["HOME": setup.directory.path, "XDG_STATE_HOME": state, "DBUS_SESSION_BUS_ADDRESS": "disabled:"]
+        let named = ["login", "--resource", url, "--issuer", setup.issuer]
+        let refused = try await Tool.run(named, alone)
+        let advice = refused.errorLines.last ?? ""
+        #expect(refused.status == 4 && advice.contains("identityctl cache create-key"), "\(refused)")
+        #expect(advice.contains("--resource \(url)") && advice.hasSuffix("--manual"), "\(refused)")
+        // The way of signing in stays in the command that answers the question.
+        let unanswered = try await Tool.run(["login", "--resource", url, "--manual"], alone)
+        #expect(unanswered.status == 2 && unanswered.errorLines.last?.contains("--manual") == true, "\(unanswered)")
+    }
+
     @Test func asksNobodyAboutAServerThatIsNamed() async throws {
         let (login, question) = try await signingIn("login", "--resource", url, "--issuer", setup.issuer)
         #expect(login.status == 0 && question == nil, "\(login.errors)")
