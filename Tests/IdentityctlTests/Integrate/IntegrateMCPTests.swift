@@ -1,6 +1,7 @@
 // Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
 
 import OAuthWire
+import SystemSupport
 import Testing
 
 @testable import identityctl
