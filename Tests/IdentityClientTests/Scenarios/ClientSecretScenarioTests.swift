@@ -85,7 +85,7 @@ struct ClientSecretScenarioTests {
         let clients = [
             TestIdentityProvider.Client(secret: Self.secret), TestIdentityProvider.Client(id: other),
         ]
-        let setup = try TestSetup(.entra, clients: clients)
+        let setup = try TestSetup(clients: clients)
         let (_, first) = try await setup.signedIn {
             $0.clientID = other
             $0.cacheGroup = group
