@@ -240,7 +240,7 @@ struct ResourceDiscovery: Sendable {
             let place = candidate.isNamed ? try await place(of: metadata, saidAt: candidate.url) : metadata.resource
             return ProtectedResource(metadata, place: place, demanded: Self.scopes(challenges))
         }
-        let isMissing = response.status == .notFound
+        let isMissing = response?.status == .notFound
         throw context.error(
             .unsupported,
             """
