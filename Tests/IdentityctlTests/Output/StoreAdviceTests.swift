@@ -2,6 +2,7 @@
 
 import IdentityClient
 import IdentityKeyring
+import Logging
 import Testing
 
 @testable import identityctl
