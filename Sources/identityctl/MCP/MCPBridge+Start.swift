@@ -96,9 +96,6 @@ extension MCPBridge {
     func note(_ answer: MCPMessage, to message: MCPMessage, isFirst: Bool) async throws {
         guard MCPMemory.keeps(message), let method = message.method else { return }
         let version = try MCPFields.version(of: message)
-        if let revision = version ?? state.withLock(\.start.revision) {
-            await memory.note(answer, to: message, revision)
-        }
         if isFirst {
             return state.withLock { state in
                 if method == "tools/list" { state.start.unlisted = nil }
@@ -113,6 +110,14 @@ extension MCPBridge {
         // Later revisions tell of changes on a stream that the host asks for.
         let isNews = state.withLock { $0.start.note(answer, to: message) } && version == nil
         if isNews { await write(JSONObject([("jsonrpc", .string("2.0")), ("method", .string(changed))]).serialized()) }
+    }
+
+    /// Keeps an answer of the server for the next start.
+    func remember(_ answer: MCPMessage, to message: MCPMessage) async {
+        guard MCPMemory.keeps(message),
+            let revision = (try? MCPFields.version(of: message)) ?? state.withLock(\.start.revision)
+        else { return }
+        await memory.note(answer, to: message, revision)
     }
 
     /// Signs in for a call of the tool that stands for the server's own.

@@ -197,8 +197,9 @@ final class MCPBridge: Sendable {
             let line = MCPMessage.failure(of: message.id, object)
             if isFirst { await write(line) }
             // It is an answer of the server's like others.
-            try? await note(try MCPMessage(line), to: message, isFirst: isFirst)
-            return
+            guard let answer = try? MCPMessage(line) else { return }
+            try? await note(answer, to: message, isFirst: isFirst)
+            return await remember(answer, to: message)
         }
         guard isFirst else { return }
         let code = (error as? AuthenticationError).map { JSONObject([("code", .string($0.code.rawValue))]) }
@@ -343,6 +344,7 @@ final class MCPBridge: Sendable {
         guard let answer = try await answer(in: body, response) else {
             throw MCPMessage.Problem("The server took the request, and gave no answer.")
         }
+        await remember(answer, to: first)
         try await note(answer, to: first, isFirst: false)
         if let outdated = state.withLock(\.start.outdated) { throw outdated }
         guard state.withLock({ isWanted($0) }) else { return }
@@ -392,8 +394,9 @@ final class MCPBridge: Sendable {
         }
         guard let answer = try message.answer(to: request) else { return false }
         let isFirst = MCPDeparture.current?.claimAnswer() != false
-        if isFirst { try await tell(answer, to: request) }
         try await note(answer, to: request, isFirst: isFirst)
+        if isFirst { try await tell(answer, to: request) }
+        await remember(answer, to: request)
         return true
     }
 

@@ -107,9 +107,10 @@ struct MCPMemory: Sendable {
 
     /// Keeps the number of files within its limit.
     private func forgetOldest() {
-        guard let directory, let names = try? FileManager.default.contentsOfDirectory(atPath: directory),
-            names.count > Self.maximumFiles
-        else { return }
+        guard let directory, let all = try? FileManager.default.contentsOfDirectory(atPath: directory) else { return }
+        // A file that is being written has a dot.
+        let names = all.filter { !$0.hasPrefix(".") }
+        guard names.count > Self.maximumFiles else { return }
         let files = names.map { name -> (path: String, written: Int) in
             var status = stat()
             _ = unsafe stat("\(directory)/\(name)", &status)

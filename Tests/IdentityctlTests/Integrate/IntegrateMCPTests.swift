@@ -98,7 +98,7 @@ import Testing
         #expect(text.contains(entry), "\(text)")
         #expect(try person.mode(of: example.file) == 0o640)
         let again = try await person.integrate(example.tool, "--resource", Self.address)
-        #expect(again.errorLines.last == "Nothing to change: \(example.tool) is set up.", "\(again)")
+        #expect(again.errorLines.first == "Nothing to change: \(example.tool) is set up.", "\(again)")
 
         let taken = try await person.integrate(
             example.tool,
@@ -282,7 +282,7 @@ import Testing
         let teams = #"{"mcpServers": {"team": \#(entry)}}"#
         try person.write(teams, to: "proj/.mcp.json")
         try person.write(#"{"servers": {"team": \#(entry)}}"#, to: "proj/.vscode/mcp.json")
-        let tool = try Person.program.shellWord
+        let tool = try Person.program
         func inProject(_ line: String) async throws -> Tool.Outcome {
             try await person.shell("cd \(person.home)/proj && \(tool) \(line)")
         }

@@ -16,7 +16,10 @@ final class MCPOfferProcessTests {
     private let server: MCPServer
 
     init() throws {
-        server = try MCPServer()
+        server = try MCPServer { _, message, _ in
+            guard message.string("method") == "initialize" else { return nil }
+            return MCPServer.json(message["id"], #"{"protocolVersion":"2025-11-25","capabilities":{"tools":{}}}"#)
+        }
     }
 
     /// - Parameter more: Variables, in place of those of a desktop.
@@ -58,8 +61,15 @@ final class MCPOfferProcessTests {
         try bridge.type(#"{"id":"\#(offer.string("id") ?? "")","result":{"action":"\#(action)"}}"#)
     }
 
-    private func visit(_ address: String?) async throws {
-        try await ScriptedBrowser(provider: nil).visit(try #require(URL(string: address ?? "")))
+    /// Opens an offered address, as a host does.
+    private func open(_ offer: JSONObject, _ bridge: Tool) async throws {
+        try browser.open(try #require(offer.object("params")?.string("url")))
+        try await visit(bridge)
+    }
+
+    private func visit(_ bridge: Tool) async throws {
+        let address = try await bridge.poll("a page") { browser.address }
+        try await ScriptedBrowser(provider: nil).visit(try #require(URL(string: address)))
     }
 
     private func text(_ answer: JSONObject) -> String { answer.object("error")?.string("message") ?? "" }
@@ -75,11 +85,11 @@ final class MCPOfferProcessTests {
         try answer(offer, "accept", bridge)
         // To open the page is no sign-in.
         #expect(try bridge.messages.allSatisfy { $0.integer("id") != 1 } && server.requests.isEmpty)
-        try await visit(params.string("url"))
+        #expect(browser.address == nil)
+        try await open(offer, bridge)
         #expect(try await bridge.answer(1)["result"] != nil)
         let complete = try bridge.messages.first { $0.string("method") == "notifications/elicitation/complete" }
         #expect(complete?.object("params")?["elicitationId"] == params["elicitationId"])
-        #expect(browser.address == nil)
         // The host's answers are not for the server.
         #expect(!server.requests.contains { String(decoding: $0.body, as: UTF8.self).contains("action") })
     }
@@ -102,7 +112,7 @@ final class MCPOfferProcessTests {
         } else {
             let second = try await self.offer(bridge, 1)
             try answer(second, "accept", bridge)
-            try await visit(second.object("params")?.string("url"))
+            try await open(second, bridge)
             #expect(try await bridge.answer(2)["result"] != nil)
         }
     }
@@ -114,8 +124,9 @@ final class MCPOfferProcessTests {
         let bridge = try call(person)
         let offer = try await offer(bridge)
         try bridge.type(#"{"id":"\#(offer.string("id") ?? "")",\#(answer)}"#)
-        try await visit(try await bridge.poll("a page") { browser.address })
-        #expect(try await bridge.answer(1)["result"] != nil)
+        try await visit(bridge)
+        let found = try await bridge.answer(1)
+        #expect(found["result"] != nil, "\(text(found))")
         #expect(try bridge.messages.count { $0.string("method") == "elicitation/create" } == 1)
         #expect(person.setup.provider.count(of: .authorization) == 1)
     }
@@ -129,7 +140,7 @@ final class MCPOfferProcessTests {
         let offer = try await offer(second)
         #expect(offer.object("params")?.string("url") == address)
         try answer(offer, "accept", second)
-        try await visit(address)
+        try await open(offer, second)
         #expect(try await second.answer(1)["result"] != nil)
         #expect(person.setup.provider.count(of: .authorization) == 1)
     }

@@ -129,13 +129,16 @@ final class MCPStartProcessTests {
         #expect(try bridge.messages.count { $0["id"] != nil } == 4)
 
         let directory = "\(person.home)/.local/state/identityctl/mcp-answers"
-        let files = try FileManager.default.contentsOfDirectory(atPath: directory)
+        let files = try FileManager.default.contentsOfDirectory(atPath: directory).filter { !$0.hasPrefix(".") }
         let file = "\(directory)/\(try #require(files.first))"
         #expect(files.count == 1)
         #expect(try FileManager.default.attributesOfItem(atPath: file)[.posixPermissions] as? Int == 0o600)
-        let kept = try String(contentsOfFile: file, encoding: .utf8)
+        let kept = try await bridge.poll("the new list") {
+            let text = try? String(contentsOfFile: file, encoding: .utf8)
+            return text.flatMap { $0.contains(#""new""#) ? $0 : nil }
+        }
         let token = try #require(server.requests.last?.headers["Authorization"]?.split(separator: " ").last)
-        #expect(kept.contains(#""new""#) && !kept.contains(token) && !kept.contains("session-1"), "\(kept)")
+        #expect(!kept.contains(token) && !kept.contains("session-1"), "\(kept)")
     }
 
     @Test func offersOneToolThatSignsIn() async throws {

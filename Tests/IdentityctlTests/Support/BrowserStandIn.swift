@@ -40,6 +40,15 @@ final class BrowserStandIn: Sendable {
         }
     }
 
+    /// Leads the browser to an address that the tool has given to another program.
+    func open(_ address: String) throws {
+        let words = try command.split(separator: " ").map(String.init)
+        let process = Process()
+        process.executableURL = URL(fileURLWithPath: words[0])
+        process.arguments = Array(words.dropFirst()) + [address]
+        try process.run()
+    }
+
     /// The page that asked first, to which it agrees unless PERSON_MODE is `disagree`; `nil` without one.
     var question: String? { try? String(contentsOfFile: path + ".question", encoding: .utf8) }
 
