@@ -93,8 +93,8 @@ struct MSALLock: ~Copyable {
         if age > staleAge { return true }
         // A time far ahead tells no age: the clock was set back since. Then the process alone decides.
         guard age > deadAge || age < .zero - staleAge else { return false }
-        // A program that died between creating the file and writing into it.
-        if content.isEmpty { return true }
+        // A program that died between creating the file and writing into it, or a computer before what was written was on the disk.
+        if content.allSatisfy({ $0 == 0 }) { return true }
         guard let process = process(in: content) else { return false }
         return kill(process, 0) != 0 && errno == ESRCH
     }

@@ -179,6 +179,8 @@ import Testing
         ("", -6, true), ("", -4, false), ("1 identityctl flock", 0, true), ("1 python", 3600, false),
         // Dated ahead, because the clock was set back since.
         ("2147483647 python", 3600, true), ("2147483647 python", 59, false), ("", 3600, true), ("odd", 3600, false),
+        // After a power loss, content that was not on the disk.
+        ("\0\0\0", -6, true), ("\0\0\0", -4, false),
     ])
     func takesOverTheLockOfAProcessThatIsGone(_ text: String, _ age: Int, _ isStale: Bool) async throws {
         try put(text, at: lock)
