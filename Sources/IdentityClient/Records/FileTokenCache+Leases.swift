@@ -58,22 +58,6 @@ extension FileWrite {
     }
 }
 
-extension Descriptor {
-    /// The file systems that no other kernel shares: ext2 to ext4, XFS, Btrfs, F2FS, ZFS, bcachefs, tmpfs, and overlays of
-    /// these.
-    ///
-    /// - SeeAlso: [statfs(2)](https://man7.org/linux/man-pages/man2/statfs.2.html)
-    private static let localKinds: Set<UInt32> = [
-        0xef53, 0x5846_5342, 0x9123_683e, 0xf2f5_2010, 0x2fc1_2fc1, 0xca45_1a4e, 0x0102_1994, 0x794c_7630,
-    ]
-
-    /// Whether every process that can open this file sees its locks. A network file system may keep the locks of each
-    /// machine apart, and a FUSE file system those of each mount.
-    var hasLocksOfThisKernel: Bool {
-        Self.localKinds.contains(SystemCall.fileSystemKind(of: number))
-    }
-}
-
 /// The right to write the records of one stripe, until the value goes out of scope or its process ends.
 struct FileLock: ~Copyable {
     private let file: Descriptor

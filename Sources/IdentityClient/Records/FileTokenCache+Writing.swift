@@ -291,36 +291,39 @@ package struct FileCacheInspection: Sendable {
     /// The directory's path.
     package let path: String
     /// The directory's permission bits, or `nil` if it does not exist yet.
-    package let mode: UInt32?
+    package var mode: UInt32?
+    /// Whether every process that can open its files sees its locks (``Descriptor/hasLocksOfThisKernel``).
+    package var hasLocksOfThisKernel = true
     /// The reason why the directory cannot be used; `nil` if it can.
-    package let problem: AuthenticationError?
+    package var problem: AuthenticationError?
 }
 
 extension FileTokenCache {
-    /// Looks at the directory, or at what it would be made in, and writes a file there that is removed at once.
+    /// Looks at the directory, or at what it would be made in, and writes and locks a file there that is removed at once.
     package func inspect() throws -> FileCacheInspection {
-        let path = try directory()
-        var mode: UInt32?
+        var found = FileCacheInspection(path: try directory())
         do {
-            if let status = try Descriptor.directory(path)?.status() {
-                mode = status.mode
-                try SecureFile.checkDirectory(status, path: path)
+            if let status = try Descriptor.directory(found.path)?.status() {
+                found.mode = status.mode
+                try SecureFile.checkDirectory(status, path: found.path)
             }
-            try Self.tryToWrite(in: SecureDirectory.nearest(to: path))
-            return FileCacheInspection(path: path, mode: mode, problem: nil)
+            let place = try SecureDirectory.nearest(to: found.path)
+            try SystemCall.checkWritable(place)
+            guard let directory = try Descriptor.directory(place) else { return found }
+            found.hasLocksOfThisKernel = directory.hasLocksOfThisKernel
+            try Self.tryToWrite(in: directory)
         } catch {
-            let problem = AuthenticationError.fromFileCache(error) as? AuthenticationError
-            return FileCacheInspection(path: path, mode: mode, problem: problem)
+            found.problem = AuthenticationError.fromFileCache(error) as? AuthenticationError
         }
+        return found
     }
 
-    /// A full disk shows when something is written.
-    private static func tryToWrite(in path: String) throws {
-        try SystemCall.checkWritable(path)
-        guard let directory = try Descriptor.directory(path) else { return }
+    /// A full disk, and one without locks, shows when something is written and locked.
+    private static func tryToWrite(in directory: borrowing Descriptor) throws {
         let name = ".new-inspection-\(String(UInt64.random(in: .min ... .max), radix: 16))"
         let file = try directory.newFile(name)
         defer { try? directory.remove(name) }  // What was written counts.
         try file.write([UInt8](repeating: 0, count: FileWrite.usualSize))
+        _ = try file.tryLock()
     }
 }

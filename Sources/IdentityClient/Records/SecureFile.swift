@@ -200,6 +200,13 @@ extension AuthenticationError {
                     + "directory.",
                 underlyingError: failure
             )
+        case _ where failure.call.description == "flock" && [ENOLCK, ENOSYS, EOPNOTSUPP].contains(failure.number):
+            self.init(
+                .cache,
+                "The file system of \(Self.withoutTemporaryName(path)) keeps no locks (\(failure.reason)), and without them programs end "
+                    + "each other's sign-ins. Name a directory on a local disk.",
+                underlyingError: failure
+            )
         case ELOOP, ENOTDIR:
             self.init(
                 .cachePermissions,

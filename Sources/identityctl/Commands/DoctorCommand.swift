@@ -14,12 +14,14 @@ struct DoctorCommand: ToolCommand {
         commandName: "doctor",
         abstract: "Checks this computer's means for signing in, and gives advice.",
         discussion: """
-            The command changes nothing, asks no question, and opens no browser. If a provider is named, the command reads \
-            its published configuration and compares the clocks; with --broker, it asks the identity broker for its version. \
-            Each profile has a line, unless one or a client is named. Each tool that asks identityctl for tokens ('identityctl integrate') has a line, and so has the agent of \
+            The command changes nothing, asks no question, opens no browser, and sends no refresh token. If a provider is \
+            named, the command reads its published configuration and compares the clocks; with --broker, it asks the identity \
+            broker for its version. Each profile has a line, unless one or a client is named. Each tool that asks identityctl \
+            for tokens ('identityctl integrate') has a line, and so have a scheme ('register-scheme') and the agent of \
             IDENTITYCTL_AGENT. The status is 0, or that of the first lack: 8 browser or display, 4 keyring, its key, token \
-            files or agent, 3 network, 5 an answer that is not believed, or the clock, 2 the profile of a tool is not signed \
-            in, 1 a helper's name does not lead here.
+            files or agent, 3 network, 5 an answer that is not believed, or the clock, 2 a sign-in has ended, or that of a tool \
+            is missing, 7 a client that the provider does not know any more, 64 a line or file that cannot be used, 1 a helper \
+            does not lead here.
             """
     )
 
@@ -40,6 +42,11 @@ struct DoctorCommand: ToolCommand {
 
     var clientOptions: ProviderOptions? { provider }
 
+    /// A profile that cannot be used is a finding.
+    func environment(above variables: Environment) throws -> Environment {
+        (try? provider.environment(above: variables)) ?? variables
+    }
+
     func run(in session: Session) async throws {
         let findings =
             if let url {
@@ -51,86 +58,152 @@ struct DoctorCommand: ToolCommand {
         if findings.status != .done { throw Ended(status: findings.status) }
     }
 
+    /// A part of the examination, with a name for what cannot be looked at. With an agent elsewhere, local parts are not needed.
+    private typealias Subject = (check: String, isLocal: Bool, look: () async throws -> [Finding])
+
     private func findings(_ session: Session) async throws -> [Finding] {
         let environment = session.environment
-        let command = try browser.command(environment)
-        let choice = try provider.cacheChoice(environment)
-        let isManual = try environment.isOn("without-browser", withoutBrowser)
-        var findings = Examination.browser(.current(browserCommand: command))
-        if isManual { findings = findings.map { $0.notNeeded("with --manual or --device-code") } }
+        let agent = try environment.given("agent", nil)
+        var isElsewhere = false
+        if let agent { isElsewhere = await AgentSocket.isForwarded(agent) }
         let keyring = KeyringTokenCache(applicationName: "identityctl")
         let status = try await Self.outcome { try await keyring.status() }
-        let keyringFindings = Examination.keyring(status, busAnswers: await keyring.reachesBus())
         let profiles = try await profiles(session, status)
-        let client = ClientExamination(options: provider, environment: environment, session: session, keyring: status)
-        let isNamed = try provider.group(environment) != nil || profiles.isEmpty
-        let own = isNamed ? try await client.tokenStore() : nil
-        let needsKeyring = own.map { $0.0?.needsKeyring ?? true } == true || profiles.contains(where: \.needsKeyring)
-        findings += needsKeyring ? keyringFindings : keyringFindings.map { $0.notNeeded("by the stores in use") }
-        if let own { findings.append(own.1) }
-        findings += profiles.map(\.finding)
-        let files = FileTokenCache(directory: choice.directory)
-        findings.append(Examination.files(Result { try files.inspect() }))
-        if let socket = try environment.given("agent", nil) {
-            // The sign-ins and the tokens of an agent on another machine are there.
-            if await AgentSocket.isForwarded(socket) { findings = findings.map { $0.notNeeded("with the agent") } }
-            let status = try await Self.outcome { try await AgentClient(socket: socket).ask(.status) }
-            findings.append(Examination.agent(at: socket.text, status))
+        let own = try await ownStore(session, status, beside: profiles)
+        let subjects: [Subject] = [
+            (
+                "profile", true,
+                {
+                    _ = try provider.environment(above: environment.above(nil)); return []
+                }
+            ),
+            ("browser", true, { try browsers(environment) }),
+            (
+                "keyring", true,
+                {
+                    let findings = Examination.keyring(status, busAnswers: await keyring.reachesBus())
+                    let isNeeded = own?.needsKeyring == true || profiles.contains(where: \.needsKeyring)
+                    return isNeeded ? findings : findings.map { $0.notNeeded("by the stores in use") }
+                }
+            ),
+            ("token store", true, { (own.map { [$0.finding] } ?? []) + profiles.map(\.finding) }),
+            ("token files", true, { try files(environment, profiles) }),
+            ("agent", false, { try await Self.agent(agent) }),
+            (
+                "libcurl", false,
+                { [Examination.curl(try await Self.outcome { try await CurlTransport.libraryVersion() })] }
+            ),
+            ("identity broker", false, { try await broker(environment) }),
+            ("provider", false, { try await examineProviders(environment, profiles, session.logger) }),
+            ("scheme", true, { try SchemeExamination.findings(environment) }),
+            ("tools", false, { try await IntegrationExamination(session)?.findings() ?? [] }),
+        ]
+        var findings: [Finding] = []
+        var mistakes: [Finding] = []
+        for subject in subjects {
+            switch try await Self.outcome(subject.look) {
+            case .success(let found):
+                findings += subject.isLocal && isElsewhere ? found.map { $0.notNeeded("with the agent") } : found
+            case .failure(let error):
+                mistakes.append(.lack(subject.check, "it cannot be used", error))
+            }
         }
-        findings.append(Examination.curl(try await Self.outcome { try await CurlTransport.libraryVersion() }))
-        switch try provider.brokerUse(environment) {
-        case .off: break
-        case .whenAvailable(let broker):
-            findings.append(Examination.broker(try await Self.outcome(broker.information), isRequired: false))
-        case .required(let broker):
-            findings.append(Examination.broker(try await Self.outcome(broker.information), isRequired: true))
+        // One mistake is in the way of several, and is said once: by a profile's finding, if it stands in one.
+        for mistake in mistakes where !findings.contains(where: { $0.advice == mistake.advice }) {
+            findings.insert(mistake, at: 0)
         }
-        let providers = try providers(environment, profiles)
-        for provider in providers {
-            findings += try await examine(provider.authority, over: provider.transport, session.logger)
-        }
-        if providers.isEmpty {
-            let unasked = "not asked: give --profile, --authority or --issuer"
-            findings += [.unknown("provider", unasked), .unknown("clock", unasked)]
-        }
-        return findings + (try await IntegrationExamination(session)?.findings() ?? [])
+        return findings
     }
 
-    private typealias ExaminedProfile = (finding: Finding, needsKeyring: Bool, provider: ReachableProvider?)
-    private typealias ReachableProvider = (authority: Authority, transport: CurlTransport)
+    private func browsers(_ environment: Environment) throws -> [Finding] {
+        let findings = Examination.browser(.current(browserCommand: try browser.command(environment)))
+        let isManual = try environment.isOn("without-browser", withoutBrowser)
+        return isManual ? findings.map { $0.notNeeded("with --manual or --device-code") } : findings
+    }
 
-    /// Looks at all profiles, unless a client or a profile is named, or an agent has them.
-    private func profiles(
-        _ session: Session,
-        _ keyring: Result<KeyringStatus, any Error>
-    ) async throws -> [ExaminedProfile] {
+    /// The profiles, unless a client or a profile is named, or an agent has them.
+    private func profiles(_ session: Session, _ keyring: Result<KeyringStatus, any Error>) async throws
+        -> [ExaminedProfile]
+    {
         let environment = session.environment
         guard !provider.namesOne(environment), try environment.given("profile", provider.profile) == nil,
             try environment.given("agent", nil) == nil
         else { return [] }
-        let examination = ProfilesExamination(session: session, keyring: keyring)
-        var examined: [ExaminedProfile] = []
-        for (name, environment) in try examination.environments() {
-            let (finding, needsKeyring) = try await examination.finding(name, environment)
-            // A mistake in the profile is told by its finding.
-            let provider = try? Self.provider(ProviderOptions.parse([]), environment.get())
-            examined.append((finding, needsKeyring, provider))
-        }
-        return examined
+        let directory = try? ProfileDirectory(environment)
+        return try await ProfilesExamination(session: session, keyring: keyring, directory: directory).profiles()
     }
 
-    /// Returns the provider that is named, or else those of all profiles, each once.
-    private func providers(_ environment: Environment, _ profiles: [ExaminedProfile]) throws -> [ReachableProvider] {
-        var providers = [try Self.provider(provider, environment)].compactMap(\.self)
+    /// The store of the client that is named, or of the usual one where there are no profiles.
+    private func ownStore(
+        _ session: Session,
+        _ keyring: Result<KeyringStatus, any Error>,
+        beside profiles: [ExaminedProfile]
+    ) async throws -> (finding: Finding, needsKeyring: Bool)? {
+        let client = ClientExamination(
+            options: provider,
+            environment: session.environment,
+            session: session,
+            keyring: keyring
+        )
+        let found = try await Self.outcome { () -> (TokenStore?, Finding)? in
+            let isNamed = try provider.group(session.environment) != nil || profiles.isEmpty
+            return isNamed ? try await client.tokenStore() : nil
+        }
+        switch found {
+        case .success(let found): return found.map { ($0.1, $0.0?.needsKeyring ?? true) }
+        case .failure(let error): return (.lack("token store", "it cannot be used", error), false)
+        }
+    }
+
+    /// A finding on each directory in use.
+    private func files(_ environment: Environment, _ profiles: [ExaminedProfile]) throws -> [Finding] {
+        var directories = [try provider.cacheChoice(environment).directory]
+        for directory in profiles.compactMap(\.directory) where !directories.contains(directory) {
+            directories.append(directory)
+        }
+        return directories.map { directory in
+            Examination.files(Result { try FileTokenCache(directory: directory).inspect() })
+        }
+    }
+
+    private static func agent(_ socket: Given?) async throws -> [Finding] {
+        guard let socket else { return [] }
+        let status = try await outcome { try await AgentClient(socket: socket).ask(.status) }
+        return [Examination.agent(at: socket.text, status)]
+    }
+
+    private func broker(_ environment: Environment) async throws -> [Finding] {
+        switch try provider.brokerUse(environment) {
+        case .off: []
+        case .whenAvailable(let broker):
+            [Examination.broker(try await Self.outcome(broker.information), isRequired: false)]
+        case .required(let broker):
+            [Examination.broker(try await Self.outcome(broker.information), isRequired: true)]
+        }
+    }
+
+    /// A finding on the provider that is named, or else on those of all profiles, each once.
+    private func examineProviders(
+        _ environment: Environment,
+        _ profiles: [ExaminedProfile],
+        _ logger: Logger
+    ) async throws -> [Finding] {
+        let own = Result { try ReachableProvider(provider, environment) }
+        // What is wrong with a profile is said by its finding.
+        var providers = [try profiles.isEmpty ? own.get() : try? own.get()].compactMap(\.self)
         for other in profiles.compactMap(\.provider)
         where !providers.contains(where: { $0.authority.url == other.authority.url }) {
             providers.append(other)
         }
-        return providers
-    }
-
-    private static func provider(_ options: ProviderOptions, _ environment: Environment) throws -> ReachableProvider? {
-        try options.authority(environment).map { ($0, try options.transport(environment)) }
+        guard !providers.isEmpty else {
+            let unasked = "not asked: give --profile, --authority or --issuer"
+            return [.unknown("provider", unasked), .unknown("clock", unasked)]
+        }
+        var findings: [Finding] = []
+        for provider in providers {
+            findings += try await examine(provider.authority, over: provider.transport, logger)
+        }
+        return findings
     }
 
     private func examine(_ authority: Authority, over transport: CurlTransport, _ logger: Logger) async throws
@@ -143,6 +216,12 @@ struct DoctorCommand: ToolCommand {
             try await ProviderClock.seconds(of: authority, over: transport, deadline: Self.timeout, logger: logger)
         }
         let ours = Int64(Date.now.timeIntervalSince1970)
+        // A server that publishes nothing is asked for the time at its token endpoint, and that it answers is enough.
+        if case (.success(false), .failure(let error as AuthenticationError)) = (published, theirs),
+            .network ~= error.code
+        {
+            return [.lack("provider", authority.url, error), Examination.clock(theirs, ours: ours)]
+        }
         return [Examination.provider(authority, published), Examination.clock(theirs, ours: ours)]
     }
 
@@ -162,8 +241,8 @@ struct DoctorCommand: ToolCommand {
 
 /// The provider's time.
 enum ProviderClock {
-    /// Fetches the provider's configuration and returns the answer's `Date` in seconds since 1970, or `nil` if there is
-    /// none.
+    /// Fetches the provider's configuration, or of a provider without one what it says at its token endpoint, and returns the
+    /// answer's `Date` in seconds since 1970, or `nil` if there is none.
     ///
     /// - Throws: `.network` and its second levels if no answer came, `.serverUnavailable` if the server failed,
     ///   `CancellationError`.
@@ -173,7 +252,7 @@ enum ProviderClock {
         deadline: Duration,
         logger: Logger?
     ) async throws -> Int64? {
-        guard let url = authority.configurationURLs.first else { return nil }
+        let url = authority.configurationURLs.first ?? authority.url
         let (response, _) = try await EndpointClient(transport: transport, deadline: deadline).get(
             url,
             context: RequestContext(correlationID: nil, logger: logger),

@@ -36,7 +36,7 @@ extension LoginCommand {
     ) async throws {
         try refuseUnusedOptions(by: method(session.environment))
         let isIfNeeded = try isQuiet || !start && !finish && session.environment.isOn("if-needed", ifNeeded)
-        var refused = forgotten
+        var refused = try forgotten ?? notedClient(session)
         var turn: HeldLock?
         defer { turn?.end() }
         if !isRefused, asked == nil {
@@ -128,6 +128,13 @@ extension LoginCommand {
             refused = application.configuration.clientID
             return false
         }
+    }
+
+    /// The client of which an earlier refresh learned that the server has forgotten it; `nil` if there is none.
+    private func notedClient(_ session: Session) throws -> ClientID? {
+        guard let profile = session.environment.profile, try KnownResources(session.environment).forgotten(profile) != nil
+        else { return nil }
+        return profile.given("client-id").map { ClientID(rawValue: $0.text) }
     }
 
     private func turnToSignIn(for address: Given, _ session: Session) async throws -> HeldLock? {

@@ -284,6 +284,9 @@ struct LoginCommand: ToolCommand {
                 : "Signed in. The server does not say who that is; the account's id is \(result.account.label)"
         )
         guard isPersistent else { return }
+        if previous == nil, let path = await application.configuration.directoryOfAnotherKernel {
+            session.console.line("Note: \(path.printable): \(Examination.locksOfAnotherKernel).")
+        }
         await session.keepAccountOfProfile(result.account, provider, application)
         if let previous, previous.id != result.account.id {
             session.console.line(

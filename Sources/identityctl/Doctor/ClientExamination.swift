@@ -1,6 +1,7 @@
 // Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
 
 import ArgumentParser
+import FoundationEssentials
 import IdentityClient
 import IdentityKeyring
 import OAuthWire
@@ -27,16 +28,16 @@ struct ClientExamination {
             return (store, Examination.tokenStore(store, .success(false)))
         }
         guard let group = try options.group(environment) else {
-            guard let (store, key) = choice.keyStore else {
+            guard let store = choice.store else {
                 return (nil, .unknown("token store", "not asked: give --profile, --client-id or --group"))
             }
-            let isProtected = try await DoctorCommand.outcome { try await key.isProtected() }
+            let isProtected = try await DoctorCommand.outcome { try await store.keyFile?.isProtected() ?? false }
             return (store, Examination.tokenStore(store, isProtected))
         }
         let cache = CacheChoice.desktop(.standard, logger: session.logger)
         let remembered = try await DoctorCommand.outcome { try await cache.rememberedStore(of: group) }
         // If the store is not known, the finding says why.
-        guard case .success(let store) = remembered, let store = store ?? choice.keyStore?.store else {
+        guard case .success(let store) = remembered, let store = store ?? choice.store else {
             return (nil, Examination.tokenStore(nil, remembered.map { _ in false }))
         }
         let read = try await DoctorCommand.outcome {
@@ -85,21 +86,24 @@ struct ClientExamination {
     /// - Throws: `.signInExpired` if the cache remembers the end of the sign-in; `UsageError`; `CancellationError`.
     func checkRenewal(of account: Account) async throws -> String? {
         let application = try application()
-        guard let renewal = try await application.renewal(of: account), renewal.refusedOn != nil || !renewal.isPossible
-        else {
-            return nil
-        }
+        guard let renewal = try await application.renewal(of: account) else { return nil }
+        let forgotten = try environment.profile.flatMap { try KnownResources(environment).forgotten($0) }.map(\.utcText)
+        let refused = renewal.refusedOn.map(\.utcText)
+        guard forgotten != nil || refused != nil || !renewal.isPossible else { return nil }
         let scopes = try TokenOptions.parse([]).scopes(environment)
         let parameters = SilentParameters(scopes: scopes, account: account, usesCacheOnly: true)
         let token = try await DoctorCommand.outcome { try await application.acquireTokenSilently(parameters) }
-        let refused = renewal.refusedOn.map { "the provider refused to renew it at \($0.utcText)" }
         if case .success(let token) = token {
-            let why = refused ?? "the provider gave nothing to renew it"
+            let why =
+                forgotten.map { "at \($0) the server did not know this program's registration any more" }
+                ?? refused.map { "the provider refused to renew it at \($0)" } ?? "the provider gave nothing to renew it"
             return "the token is good until \(token.expiresOn.utcText), then a sign-in is needed: \(why)"
         }
         throw AuthenticationError(
             .signInExpired,
-            renewal.refusedOn.map { "The provider ended the sign-in: it refused to renew it at \($0.utcText)." }
+            forgotten.map {
+                "At \($0) the server did not know this program's registration any more. The next sign-in registers it anew."
+            } ?? refused.map { "The provider ended the sign-in: it refused to renew it at \($0)." }
                 ?? "The last token of the sign-in has ended, and the provider gave nothing to renew it."
         )
     }
@@ -127,62 +131,123 @@ struct ClientExamination {
     }
 }
 
+extension PublicClientApplication.Configuration {
+    /// The directory of the tokens, if its locks may not be seen by all programs that use it; `nil` for another, and for a store
+    /// without one.
+    var directoryOfAnotherKernel: String? {
+        get async {
+            var files = cache as? FileTokenCache
+            if let desktop = cache as? DesktopTokenCache {
+                let store = try? await desktop.rememberedStore(of: group)  // one that cannot be read has failed before
+                if let store, ![.keyring, .memory].contains(store) { files = FileTokenCache() }
+            }
+            guard let found = try? files?.inspect(), !found.hasLocksOfThisKernel else { return nil }
+            return found.path
+        }
+    }
+}
+
+/// A profile, as the doctor found it.
+struct ExaminedProfile {
+    var finding: Finding
+    var needsKeyring = false
+    /// The provider, and the directory of its own for the tokens; `nil` without one, or if a line cannot be used.
+    var provider: ReachableProvider?
+    var directory: String?
+}
+
+/// A provider, and the way to it.
+struct ReachableProvider {
+    let authority: Authority
+    let transport: CurlTransport
+
+    /// - Returns: `nil` if none is named.
+    init?(_ options: ProviderOptions, _ environment: Environment) throws {
+        guard let authority = try options.authority(environment) else { return nil }
+        (self.authority, transport) = (authority, try options.transport(environment))
+    }
+}
+
 /// The doctor's look at all profiles.
 struct ProfilesExamination {
     let session: Session
     let keyring: Result<KeyringStatus, any Error>
+    /// The profiles; `nil` without a home directory.
+    let directory: ProfileDirectory?
 
-    /// The profiles, with the lines of each above the variables, or the reason why it cannot be used.
-    func environments() throws -> [(name: ProfileName, environment: Result<Environment, any Error>)] {
-        guard let directory = try? ProfileDirectory(session.environment) else { return [] }
-        return try directory.names().map { name in
-            (name, Result { session.environment.above(try directory.profile(named: name)) })
+    /// - Throws: `CancellationError`.
+    func profiles() async throws -> [ExaminedProfile] {
+        guard let directory else { return [] }
+        let names: [ProfileName]
+        do { names = try directory.names() } catch {
+            return [ExaminedProfile(finding: .lack("profiles", "they cannot be read", error))]
         }
+        var examined: [ExaminedProfile] = []
+        for name in names {
+            let lines = Result { session.environment.above(try directory.profile(named: name)) }
+            var profile = try await examine(name, lines)
+            if directory.isUnused(name) {
+                profile = ExaminedProfile(finding: profile.finding.notNeeded("before you sign in with it"))
+            }
+            examined.append(profile)
+        }
+        return examined
     }
 
-    /// Returns a finding on a profile's sign-in, and whether the profile needs the keyring.
-    ///
-    /// - Throws: `CancellationError`.
-    func finding(
+    private func examine(
         _ name: ProfileName,
-        _ environment: Result<Environment, any Error>
-    ) async throws -> (finding: Finding, needsKeyring: Bool) {
+        _ lines: Result<Environment, any Error>
+    ) async throws -> ExaminedProfile {
         let check = "profile \(name)"
         do {
+            let environment = try lines.get()
+            let options = try ProviderOptions.parse([])
             let client = ClientExamination(
-                options: try ProviderOptions.parse([]),
-                environment: try environment.get(),
+                options: options,
+                environment: environment,
                 session: session,
                 keyring: keyring
             )
             let (store, read) = try await client.tokenStore()
-            let needsKeyring = store?.needsKeyring ?? true
-            if read.state == .lack { return (read.renamed(check), needsKeyring) }
             let place = store.map { ", tokens in '\($0)'" } ?? ""
-            let login = SharedOptions().adding("--profile", name.text).command("login")
-            do {
-                let account = try await client.account()
-                let end = account.refreshTokenExpiresOn.map { ", signed in until \($0.utcText) at the latest" } ?? ""
-                let found = "\(account.shortLabel)\(place)\(end)"
-                do {
-                    if let note = try await client.checkRenewal(of: account) {
-                        return (.unknown(check, "\(found); \(note): \(login)"), needsKeyring)
-                    }
-                } catch let ended as AuthenticationError where .signInExpired ~= ended.code {
-                    let advice = "\(ended.message) To sign in again, run: \(login)"
-                    return (.lack(check, found, advice, .interactionRequired), needsKeyring)
-                }
-                let missing = try await client.missingClaims(of: account, login: login)
-                return (missing.map { .unknown(check, "\(found); \($0)") } ?? .ok(check, found), needsKeyring)
-            } catch AuthenticationError.interactionRequired {
-                return (.unknown(check, "not signed in; to sign in, run: \(login)"), needsKeyring)
-            } catch let choice as AccountNotChosen {
-                return (.unknown(check, choice.description), needsKeyring)
-            }
+            let finding = read.state == .lack ? read.renamed(check) : try await signIn(check, name, client, place)
+            return ExaminedProfile(
+                finding: finding,
+                needsKeyring: store?.needsKeyring ?? true,
+                provider: try? ReachableProvider(options, environment),  // a mistake is told by the finding
+                directory: try options.cacheChoice(environment).directory
+            )
         } catch is CancellationError {
             throw CancellationError()
         } catch {
-            return (.lack(check, "it cannot be used", error), false)
+            return ExaminedProfile(finding: .lack(check, "it cannot be used", error))
+        }
+    }
+
+    /// - Parameter place: The store, in words after the account's.
+    private func signIn(
+        _ check: String,
+        _ name: ProfileName,
+        _ client: ClientExamination,
+        _ place: String
+    ) async throws -> Finding {
+        let options = SharedOptions().adding("--profile", name.text)
+        let login = options.command("login")
+        do {
+            let account = try await client.account()
+            let end = account.refreshTokenExpiresOn.map { ", signed in until \($0.utcText) at the latest" } ?? ""
+            let found = "\(account.shortLabel)\(place)\(end)"
+            switch try await DoctorCommand.outcome({ try await client.checkRenewal(of: account) }) {
+            case .success(let note?): return .unknown(check, "\(found); \(note): \(login)")
+            case .failure(let error): return .lack(check, found, error, signingInWith: options)
+            case .success(nil): break
+            }
+            let missing = try await client.missingClaims(of: account, login: login)
+            return missing.map { .unknown(check, "\(found); \($0)") } ?? .ok(check, found)
+        } catch AuthenticationError.interactionRequired {
+            return .unknown(check, "not signed in; to sign in, run: \(login)")
+        } catch let choice as AccountNotChosen {
+            return .unknown(check, choice.description)
         }
     }
 }

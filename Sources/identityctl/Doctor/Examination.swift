@@ -138,23 +138,44 @@ enum Examination {
             let mode = files.mode.map { "mode " + String($0, radix: 8) } ?? "will be made when it is needed"
             let found = "\(files.path) (\(mode))"
             if let problem = files.problem ?? records(in: files.path) { return .lack(check, found, problem) }
+            guard files.hasLocksOfThisKernel else { return .unknown(check, "\(found); \(locksOfAnotherKernel)") }
             return .ok(check, found)
         }
     }
 
-    /// Returns what keeps a record from being read: its kind, its owner or its mode.
+    /// The end of the promises for a directory whose locks other programs may not see, without a capital and an end.
+    static let locksOfAnotherKernel = """
+        this is no local disk: use the sign-ins there from one computer and one mount only, because its locks may not be seen from \
+        another, and refresh tokens would be spent twice
+        """
+
+    /// Returns what keeps a record, or its lock, from being used: the kind, the owner or the mode.
     private static func records(in path: String) -> AuthenticationError? {
         do {
             guard let root = try Descriptor.directory(path) else { return nil }
             for group in try root.names() where try root.status(of: group)?.kind == .directory {
+                // Encrypted records have a directory of their own, with all groups.
+                if group.hasPrefix(".encrypted") {
+                    if let problem = records(in: "\(path)/\(group)") { return problem }
+                    continue
+                }
                 guard let directory = try SecureDirectory.open(path, group) else { continue }
-                for name in try directory.names() where name.hasSuffix(".json") {
-                    if let file = try directory.file(name) { try SecureFile.checkLock(file.status(), path: file.path) }
+                for name in try directory.names() where name.hasSuffix(".json") || name.hasPrefix(".lock-") {
+                    guard let status = try directory.status(of: name) else { continue }
+                    let file = "\(directory.path)/\(name)"
+                    try SecureFile.checkLock(status, path: file)
+                    guard status.mode & 0o600 == 0o600 else {
+                        throw SecureFile.refusal(
+                            "Its mode does not let you use \(file). Repair it with: chmod 600 \(file.shellWord)"
+                        )
+                    }
                 }
             }
             return nil
+        } catch let failure as SystemCallError {
+            return AuthenticationError(failure)
         } catch {
-            return error as? AuthenticationError ?? AuthenticationError(.cachePermissions, "\(error)")
+            return error as? AuthenticationError
         }
     }
 

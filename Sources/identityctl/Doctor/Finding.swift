@@ -48,6 +48,16 @@ struct Finding: Hashable, Sendable {
     }
 }
 
+extension Finding {
+    /// Returns a lack with the command that ends it, if that is a sign-in with `options`.
+    static func lack(_ check: String, _ found: String, _ error: any Error, signingInWith options: SharedOptions)
+        -> Finding
+    {
+        let advice = [JSONReport.message(of: error), PlainReport.advice(error, options)].compactMap(\.self)
+        return lack(check, found, advice.joined(separator: " "), ExitStatus(for: error))
+    }
+}
+
 extension [Finding] {
     /// The exit status of the first lack, or 0.
     var status: ExitStatus {

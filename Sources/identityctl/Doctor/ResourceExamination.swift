@@ -12,7 +12,15 @@ struct ResourceExamination {
     let address: String
     let session: Session
 
+    /// A mistake in a line, such as that of a certificate authority, is a finding.
     func findings() async throws -> [Finding] {
+        switch try await DoctorCommand.outcome(examine) {
+        case .success(let findings): return findings
+        case .failure(let error): return [.lack("options", "they cannot be used", error)]
+        }
+    }
+
+    private func examine() async throws -> [Finding] {
         let environment = session.environment
         let known = try KnownResources(environment).profile(for: address)
         // The lines of the profile that is usual are about other addresses.
@@ -71,7 +79,8 @@ struct ResourceExamination {
         }
     }
 
-    private var advice: String { "Run: identityctl login --resource \(address.shellWord)" }
+    private var login: SharedOptions { SharedOptions().adding("--resource", address) }
+    private var advice: String { "Run: \(login.command("login"))" }
 
     private func account(_ known: Profile?) async throws -> Finding {
         let check = "account"
@@ -91,10 +100,9 @@ struct ResourceExamination {
             let labels = accounts.map(\.label).joined(separator: ", ")
             var notes: [String] = []
             for account in accounts {
-                do {
-                    if let note = try await client.checkRenewal(of: account) { notes.append(note) }
-                } catch let ended as AuthenticationError where .signInExpired ~= ended.code {
-                    return .lack(check, account.label, "\(ended.message) \(advice)", .interactionRequired)
+                switch try await DoctorCommand.outcome({ try await client.checkRenewal(of: account) }) {
+                case .success(let note): if let note { notes.append(note) }
+                case .failure(let error): return .lack(check, account.label, error, signingInWith: login)
                 }
             }
             return notes.isEmpty ? .ok(check, labels) : .unknown(check, ([labels] + notes).joined(separator: "; "))

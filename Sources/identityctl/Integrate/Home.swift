@@ -55,6 +55,17 @@ struct Home: Sendable {
         return own.st_dev == other.st_dev && own.st_ino == other.st_ino
     }
 
+    /// Returns why a tool cannot start this program by the word in its configuration, a path or a name that is in `PATH`; `nil` if
+    /// it can. A sentence.
+    func obstacle(toStarting word: String) -> String? {
+        guard word.contains("/") else {
+            return find(word) == nil ? "There is no '\(word.printable)' in PATH." : nil
+        }
+        guard !Self.isProgram(word) else { return nil }
+        let isThere = Self.status(of: word) != nil
+        return isThere ? "\(word.printable) cannot be executed." : "There is no program \(word.printable)."
+    }
+
     /// Removes the directories above a removed file as far as nothing is left in them, below the home directory.
     func removeEmptyDirectories(from file: String) {
         var directory = file

@@ -90,9 +90,14 @@ enum CacheChoice: Hashable, Sendable {
         }
     }
 
-    /// The store with a key outside the keyring, and the key; `nil` if the choice is another.
-    var keyStore: (store: TokenStore, key: KeyFile)? {
-        if case .encrypted(let key) = self { (.encryptedFile(key: key), key) } else { nil }
+    /// The one store of the user's that the choice is; `nil` if it is another, or leaves the choice open.
+    var store: TokenStore? {
+        switch self {
+        case .keyring: .keyring
+        case .file: .file
+        case .encrypted(let key): .encryptedFile(key: key)
+        case .auto, .memory, .directory, .shared, .sharedItem: nil
+        }
     }
 
     /// The directory of the files; `nil` for the user's state directory.

@@ -3,6 +3,7 @@
 import Glibc
 import IdentityClient
 import OAuthWire
+import SystemSupport
 
 /// The account that signed in first with a profile. It counts as the profile's line `account`, if there is none.
 struct ProfileAccount: Hashable, Sendable {
@@ -24,7 +25,7 @@ struct ProfileAccount: Hashable, Sendable {
     /// - Throws: `UsageError` if the text is damaged.
     init?(parsing bytes: [UInt8], of profile: Profile, path: String) throws {
         guard let content = try? JSONObject(parsing: bytes), let id = content.string("account"), !id.isEmpty else {
-            throw UsageError("\(path.printable): this file is damaged. Remove it, and sign in again.")
+            throw UsageError("\(path.printable): this file is damaged. To begin it anew, run: rm \(path.shellWord)")
         }
         guard content.strings("client") == profile.clientAndProvider else { return nil }
         (self.id, username) = (id, content.string("username"))

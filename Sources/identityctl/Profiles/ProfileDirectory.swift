@@ -147,8 +147,18 @@ struct ProfileDirectory: Sendable {
 
     /// The default profile, or else the only one of the person, or of the machine where the person has none; `nil` if there is
     /// none of these.
+    ///
+    /// - Throws: `UsageError` if there is no such default profile.
     func usualName() throws -> ProfileName? {
-        if let name = try defaultName() { return name }
+        if let name = try defaultName() {
+            guard try found(name) != nil else {
+                throw UsageError(
+                    "There is no profile '\(name)', which is the default one. Choose another: identityctl profile default NAME. Or none: "
+                        + "identityctl profile default --unset"
+                )
+            }
+            return name
+        }
         let names = try names()
         let own = names.filter(isOwn)
         let candidates = own.isEmpty ? names : own
@@ -157,6 +167,12 @@ struct ProfileDirectory: Sendable {
 
     /// Whether the person has a profile of the name. One of the machine is none, unless the person has a changed copy of it.
     func isOwn(_ name: ProfileName) -> Bool { SystemCall.exists(path(of: name)) }
+
+    /// Whether a profile is one of the machine that the person has never signed in with.
+    func isUnused(_ name: ProfileName) -> Bool {
+        guard !isOwn(name), let path = accountPath(of: name), !SystemCall.exists(path) else { return false }
+        return (try? profile(named: name))?.namesAccount != true
+    }
 
     /// Returns the profile that serves an address, by the longest path; `nil` if none does.
     ///

@@ -39,7 +39,10 @@ struct KnownResources: ResourceMemory {
 
     private func profile(at path: String) throws -> Profile? {
         guard let bytes = try ProfileDirectory.read(path)?.0 else { return nil }
-        return try Profile(ofResource: bytes, path: path)
+        guard let profile = try? Profile(ofResource: bytes, path: path) else {
+            throw UsageError("\(path.printable): this file is damaged. To begin it anew, run: rm \(path.shellWord)")
+        }
+        return profile
     }
 
     /// All of them, each once, in the order of their identifiers.

@@ -30,9 +30,33 @@ struct SchemeRegistration {
     let scheme: CustomScheme
     let directories: Directories
 
-    private var fileName: String { "identityctl-redirect-\(scheme).desktop" }
+    private static let prefix = "identityctl-redirect-"
+    private static let suffix = ".desktop"
+    private static let execute = "Exec="
+
+    private var fileName: String { "\(Self.prefix)\(scheme)\(Self.suffix)" }
     private var path: String { "\(directories.applications)/\(fileName)" }
     private var type: String { "x-scheme-handler/\(scheme)" }
+
+    /// Returns the entries that are installed.
+    static func all(in directories: Directories) -> [SchemeRegistration] {
+        // Perhaps there is no such directory.
+        let names = (try? FileManager.default.contentsOfDirectory(atPath: directories.applications)) ?? []
+        return names.sorted().filter { $0.hasPrefix(prefix) && $0.hasSuffix(suffix) }.compactMap { name in
+            let scheme = String(name.dropFirst(prefix.count).dropLast(suffix.count))
+            return (try? CustomScheme(scheme)).map { SchemeRegistration(scheme: $0, directories: directories) }
+        }
+    }
+
+    /// Returns the program that the entry starts, as the entry spells it; `nil` if the entry has another form.
+    ///
+    /// - Throws: `UsageError` or `SystemFailure` if it cannot be read.
+    func program() throws -> String? {
+        let text = String(decoding: try ConfigFile(path).bytes ?? [], as: UTF8.self)
+        guard let line = text.split(separator: "\n").first(where: { $0.hasPrefix(Self.execute) }) else { return nil }
+        let end = line.firstRange(of: " deliver-redirect")?.lowerBound
+        return end.map { String(line[..<$0].dropFirst(Self.execute.count)) }
+    }
 
     /// Whether the entry is installed.
     var isInstalled: Bool { FileManager.default.fileExists(atPath: path) }
@@ -86,7 +110,7 @@ struct SchemeRegistration {
         Type=Application
         Name=Sign-in (\(scheme))
         Comment=Hands the browser's way back to the program that waits for it
-        Exec=\(try quoted(program)) deliver-redirect %u
+        \(execute)\(try quoted(program)) deliver-redirect %u
         MimeType=x-scheme-handler/\(scheme);
         NoDisplay=true
         StartupNotify=false
@@ -96,7 +120,7 @@ struct SchemeRegistration {
     }
 
     /// Returns a program's path as an entry spells it: unquoted if possible, because every reader understands that.
-    private static func quoted(_ program: String) throws -> String {
+    static func quoted(_ program: String) throws -> String {
         guard program.hasPrefix("/"), !program.utf8.hasControls else {
             throw UsageError("This program lies where a desktop entry cannot name it: \(program.printable)")
         }

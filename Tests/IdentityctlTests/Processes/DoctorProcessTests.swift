@@ -130,21 +130,51 @@ import Testing
         #expect(try Shell.run("\(command) | cat").contains("token files     ok "))
     }
 
-    /// A backup that was put back by another program, for example.
-    @Test(.timeLimit(.minutes(1))) func looksAtEachRecord() async throws {
+    /// A backup that was put back by another program, for example; of records in clear text and encrypted, and of their locks.
+    @Test(
+        .timeLimit(.minutes(1)),
+        arguments: [
+            ("file", "account-", 0o644), ("file", "account-", 0), ("file", ".lock-", 0o666),
+            ("encrypted", "account-", 0o640),
+        ]
+    )
+    func looksAtEachRecord(_ store: String, _ prefix: String, _ mode: Int) async throws {
         let setup = try ToolSetup()
-        try await setup.signIn()
-        let name = try #require(try setup.cacheContents().keys.first { $0.contains("/account-") })
-        let path = setup.directory.appendingPathComponent("cache/\(name)").path
-        try FileManager.default.setAttributes([.posixPermissions: 0o644], ofItemAtPath: path)
-        let found = try await doctor(["--without-browser"], setup.variables)
+        var variables = setup.variables
+        if store == "encrypted" {
+            let key = "\(setup.directory.path)/key"
+            #expect(try await Tool.run(["cache", "create-key", key], variables).status == 0)
+            variables["IDENTITYCTL_CACHE"] = "encrypted:key-file=\(key)"
+            variables["XDG_STATE_HOME"] = "\(setup.directory.path)/cache"
+        }
+        let login = try Tool(["login"], variables)
+        try await ScriptedBrowser(provider: nil).visit(try await login.shownAddress())
+        #expect(try await login.outcome().status == 0)
+        let names = try FileManager.default.subpathsOfDirectory(atPath: setup.directory.path)
+        let name = try #require(names.first { $0.contains("/\(prefix)") })
+        let path = setup.directory.appendingPathComponent(name).path
+        try FileManager.default.setAttributes([.posixPermissions: mode], ofItemAtPath: path)
+        let found = try await doctor(["--without-browser"], variables)
         #expect(found.integer("status") == 4, "\(found.line)")
         #expect(row("token files", found)?.string("state") == "lack")
         let advice = try #require(row("token files", found)?.string("advice"))
         let command = try #require(advice.firstMatch(of: /chmod 600 \S+/))
         _ = try Shell.run(String(command.0))
-        #expect(try await doctor(["--without-browser"], setup.variables).integer("status") == 0)
-        #expect(try await setup.run("token").status == 0)
+        #expect(try await doctor(["--without-browser"], variables).integer("status") == 0)
+        #expect(try await Tool.run(["token"], variables).status == 0)
+    }
+
+    /// The chosen store counts where none is remembered yet.
+    @Test(.timeLimit(.minutes(1)), arguments: [true, false])
+    func asksForNoBusThatTheChosenStoreDoesNotNeed(isNamed: Bool) async throws {
+        let directory = try TemporaryDirectory()
+        var variables = ["XDG_STATE_HOME": directory.path, "DBUS_SESSION_BUS_ADDRESS": "disabled:"]
+        if isNamed { variables["IDENTITYCTL_CLIENT_ID"] = "test-client" }
+        let file = try await doctor(["--without-browser", "--cache", "file"], variables)
+        #expect(file.integer("status") == 0, "\(file.line)")
+        #expect(row("session bus", file)?.string("found") == "there is none; not needed by the stores in use")
+        let keyring = try await doctor(["--without-browser", "--cache", "keyring"], variables)
+        #expect(keyring.integer("status") == 4)
     }
 
     @Test(.timeLimit(.minutes(1))) func looksAtEachProfile() async throws {

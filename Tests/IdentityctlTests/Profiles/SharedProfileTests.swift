@@ -1,7 +1,10 @@
 // Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
 
 import FoundationEssentials
+import IdentityClient
+import IdentityKeyring
 import IdentityTestSupport
+import Logging
 import Testing
 
 @testable import identityctl
@@ -43,6 +46,31 @@ import Testing
         #expect(try directory.usualName() == name("second"))
         try directory.setDefault(name("work"))
         #expect(try directory.usualName() == name("work"))
+    }
+
+    /// A profile that a person has never signed in with is no breakage of the person's.
+    @Test func areNotNeededBeforeASignInWithThem() async throws {
+        try share("work", "client-id = shared\nissuer = https://id.example.com\ncache = keyring\n")
+        try directory.write(
+            "client-id = mine\nissuer = https://id.example.com\ncache = keyring\n",
+            as: name("own"),
+            replaces: false
+        )
+        func profiles() async throws -> [ExaminedProfile] {
+            let session = Session(environment: variables, console: .standardError(), isJSON: true, logLevel: .critical)
+            let keyring = Result<KeyringStatus, any Error>.failure(AuthenticationError(.keyringTimedOut, "Its reason."))
+            return try await ProfilesExamination(session: session, keyring: keyring, directory: directory).profiles()
+        }
+        let before = try await profiles()
+        #expect(before.map(\.finding.check) == ["profile own", "profile work"])
+        #expect(before.map(\.finding.state) == [.lack, .unknown])
+        #expect(before[1].finding.found.hasSuffix("; not needed before you sign in with it"))
+        #expect(before.map(\.needsKeyring) == [true, false])
+        #expect(before.map { $0.provider == nil } == [false, true])
+        // From the first sign-in on it counts.
+        let path = try #require(directory.accountPath(of: name("work")))
+        try PlainFile.write(Array(#"{"account":"a","client":[]}"#.utf8), to: path)
+        #expect(try await profiles().map(\.finding.state) == [.lack, .lack])
     }
 
     @Test func stayAsTheyAreWhenAPersonChangesThem() throws {

@@ -2,6 +2,7 @@
 
 import Foundation
 import IdentityTesting
+import OAuthWire
 import Testing
 
 @testable import identityctl
@@ -66,6 +67,34 @@ struct Person {
         if !input.isEmpty { try tool.type(input) }
         try tool.closeInput()
         return try await tool.outcome()
+    }
+
+    /// Returns the doctor's finding on a check; `nil` if there is none.
+    func finding(_ check: String, _ arguments: String...) async throws -> JSONObject? {
+        let outcome = try await run(["doctor", "--json", "--without-browser"] + arguments)
+        let rows = try JSONObject(parsing: Array(outcome.output.utf8)).array("checks") ?? []
+        for case .object(let row) in rows where row.string("check") == check { return row }
+        return nil
+    }
+
+    /// Runs the command that a finding names. In a browser that it opens, alice signs in.
+    ///
+    /// - Returns: Its lines for the person.
+    @discardableResult
+    func mend(_ finding: JSONObject?) async throws -> [String] {
+        let advice = try #require(finding?.string("advice"), "\(finding?.line ?? "no finding")")
+        let pattern = /(?:run|Run|with|none): ((?:identityctl|chmod|rm) .+?)(?:$|\. | \()/
+        let command = try #require(advice.firstMatch(of: pattern)?.1, "no command in: \(advice)")
+        guard command.hasPrefix("identityctl ") else {
+            return try await shell(String(command)).errorLines
+        }
+        let tool = try Tool(advised: command, variables)
+        if command.hasPrefix("identityctl login") {
+            try await ScriptedBrowser(provider: nil).visit(try await tool.shownAddress())
+        }
+        let outcome = try await tool.outcome()
+        #expect(outcome.status == 0, "\(command): \(outcome)")
+        return outcome.errorLines
     }
 
     private func url(_ path: String) -> URL { setup.directory.appendingPathComponent(path) }
