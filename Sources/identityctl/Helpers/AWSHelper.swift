@@ -277,8 +277,17 @@ extension LinesIntegration {
                 guard line.hasPrefix(key), let profile = line.split(separator: " ").last.map(String.init) else {
                     return nil
                 }
-                return IntegrationUse(label: "identityctl-\(profile)", profile: profile)
-            }
+                let end = line.firstRange(of: " helper aws ")?.lowerBound
+                let word = end.map { line[..<$0].dropFirst(key.count) }
+                // Quotation marks are around a path with a blank.
+                let program = word.map { $0.hasPrefix("'") ? $0.dropFirst().dropLast() : $0 }.map(String.init)
+                return IntegrationUse(
+                    label: "identityctl-\(profile)",
+                    profile: profile,
+                    obstacle: program.flatMap(home.obstacle)
+                )
+            },
+            replacesSameUse: true
         )
     }
 }

@@ -43,10 +43,12 @@ struct GitIntegration: Integration {
         let helpers = try await helpers()
         return keys.map { key in
             let address = GitSettings.address(of: key)
-            let stray = settings.stray(key, leadsHere: leadsHere).map { path in
-                "Git calls \(path.printable), which is not this program. Run: identityctl integrate git"
-            }
-            return IntegrationUse(label: address, problem: stray ?? helpers.problem(address))
+            let stray = settings.stray(key, leadsHere: leadsHere)
+            return IntegrationUse(
+                label: address,
+                obstacle: stray.map { "Git calls \($0.printable), which is not this program." },
+                problem: helpers.problem(address)
+            )
         }
     }
 

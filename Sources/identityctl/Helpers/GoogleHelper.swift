@@ -57,12 +57,13 @@ enum GoogleCredential {
 extension IntegratedTool {
     static let google = IntegratedTool(name: "google", asks: .profile) { home in
         ShownIntegration(
+            home: home,
             paths: [
                 home.environment["GOOGLE_APPLICATION_CREDENTIALS"] ?? "\(home.configuration)/gcloud/identityctl.json"
             ],
             introduction: "Write this member into the external account in FILE, as 'credential_source':",
-            lines: { token in
-                let command = "identityctl helper google" + token.dropFirst("identityctl token".count)
+            words: "helper google",
+            lines: { command in
                 let text = JSONValue.string(command).jsonText
                 return [#"{"executable": {"command": \#(text), "timeout_millis": 60000}}"#]
             }

@@ -17,7 +17,9 @@ struct KubectlIntegration: Integration {
         let settings = try await settings()
         let user = "identityctl-\(profile)"
         let choice = "To use it for a cluster, run: kubectl config set-context CONTEXT --user=\(user)"
-        guard try settings.lacks(user, of: profile.text) else { return IntegrationPlan(changes: [], notes: [choice]) }
+        if let program = try settings.program(of: user, with: profile.text), home.obstacle(toStarting: program) == nil {
+            return IntegrationPlan(changes: [], notes: [choice])
+        }
         let help = try await home.run(["kubectl", "config", "set-credentials", "--help"])
         let options = KubectlSettings.options(
             profile: profile.text,
@@ -44,11 +46,10 @@ struct KubectlIntegration: Integration {
 
     func uses() async throws -> [IntegrationUse] {
         try await settings().users.map { user in
-            let isMissing = !user.program.contains("/") && home.find(user.program) == nil
-            return IntegrationUse(
+            IntegrationUse(
                 label: "user \(user.name)",
                 profile: user.profile,
-                problem: isMissing ? "There is no '\(user.program.printable)' in PATH." : nil
+                obstacle: home.obstacle(toStarting: user.program)
             )
         }
     }
@@ -91,17 +92,17 @@ struct KubectlSettings: Sendable {
 
     var users: [User] { entries.compactMap(Self.user) }
 
-    /// Returns whether there is no such user yet.
+    /// Returns the program by which a user gets the tokens of a profile; `nil` if there is no such user yet.
     ///
     /// - Throws: `UsageError` if the user is another one.
-    func lacks(_ name: String, of profile: String) throws -> Bool {
-        guard let entry = entries.first(where: { $0.string("name") == name }) else { return true }
-        guard Self.user(entry)?.profile == profile else {
+    func program(of name: String, with profile: String) throws -> String? {
+        guard let entry = entries.first(where: { $0.string("name") == name }) else { return nil }
+        guard let user = Self.user(entry), user.profile == profile else {
             throw UsageError(
                 "Your kubeconfig has another user '\(name)'. First rename it, or run: kubectl config delete-user \(name)"
             )
         }
-        return false
+        return user.program
     }
 
     /// Returns the names of the contexts of `users`.

@@ -6,6 +6,7 @@ import FoundationEssentials
 extension IntegratedTool {
     static let msmtp = IntegratedTool(name: "msmtp", asks: .profile) { home in
         ShownIntegration(
+            home: home,
             paths: ["\(home.path)/.msmtprc", "\(home.configuration)/msmtp/config"],
             introduction:
                 "Write these lines into the account in FILE; with Google or Microsoft, 'xoauth2' may be needed:",
@@ -15,7 +16,7 @@ extension IntegratedTool {
 
     static let mutt = IntegratedTool(name: "mutt", asks: .profile) { home in
         let paths = ["\(home.path)/.muttrc", "\(home.path)/.mutt/muttrc", "\(home.configuration)/mutt/muttrc"]
-        return .mutt(paths)
+        return .mutt(home, paths)
     }
 
     static let neomutt = IntegratedTool(name: "neomutt", asks: .profile) { home in
@@ -23,11 +24,12 @@ extension IntegratedTool {
         let paths = [
             "\(home.configuration)/neomutt/neomuttrc", "\(home.path)/.neomutt/neomuttrc", "\(home.path)/.neomuttrc",
         ]
-        return .mutt(paths)
+        return .mutt(home, paths)
     }
 
     static let mbsync = IntegratedTool(name: "mbsync", asks: .profile) { home in
         ShownIntegration(
+            home: home,
             paths: ["\(home.path)/.mbsyncrc", "\(home.configuration)/isyncrc"],
             introduction: "Write these lines into the part IMAPAccount in FILE:",
             lines: { ["AuthMechs XOAUTH2", "PassCmd \"\($0)\""] },
@@ -37,6 +39,7 @@ extension IntegratedTool {
 
     static let aerc = IntegratedTool(name: "aerc", asks: .profile) { home in
         ShownIntegration(
+            home: home,
             paths: ["\(home.configuration)/aerc/accounts.conf"],
             introduction:
                 "Write these lines into the account in FILE, with your own name and servers for 'me', IMAP and SMTP:",
@@ -51,6 +54,7 @@ extension IntegratedTool {
 
     static let rclone = IntegratedTool(name: "rclone", asks: .profile) { home in
         ShownIntegration(
+            home: home,
             paths: [home.environment["RCLONE_CONFIG"] ?? "\(home.configuration)/rclone/rclone.conf"],
             introduction: "Write this line into the WebDAV remote in FILE, in place of 'user' and 'pass':",
             lines: { ["bearer_token_command = \($0)"] }
@@ -60,8 +64,9 @@ extension IntegratedTool {
 
 extension Integration where Self == ShownIntegration {
     /// Mutt and NeoMutt have the same settings.
-    fileprivate static func mutt(_ paths: [String]) -> ShownIntegration {
+    fileprivate static func mutt(_ home: Home, _ paths: [String]) -> ShownIntegration {
         ShownIntegration(
+            home: home,
             paths: paths,
             introduction: "Write these lines into FILE; a line 'account-hook' limits them to one server:",
             lines: { command in

@@ -58,17 +58,19 @@ extension LinesIntegration {
                 }
             },
             use: { line in
-                let registry = line.firstRange(of: key).map { line[..<$0.lowerBound] } ?? line[...]
+                let mark = line.firstRange(of: key)
                 // With an agent, which has the profiles, its default one gives the token.
                 let isHere = home.environment[Environment.variable(for: "agent")] == nil
                 let profile = isHere ? (try? ProfileDirectory(home.environment).usualName())?.text : nil
                 let lack = "pnpm gets the default profile's token, and there is none: identityctl profile default NAME"
                 return IntegrationUse(
-                    label: String(registry),
+                    label: String(line[..<(mark?.lowerBound ?? line.endIndex)]),
                     profile: profile,
+                    obstacle: mark.flatMap { home.obstacle(toStarting: String(line[$0.upperBound...])) },
                     problem: isHere && profile == nil ? lack : nil
                 )
-            }
+            },
+            replacesSameUse: true
         )
     }
 

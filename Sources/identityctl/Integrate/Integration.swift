@@ -92,6 +92,8 @@ struct IntegrationUse: Hashable, Sendable {
     var account: String?
     /// The directory of the project that the setting is for; `nil` for all.
     var project: String?
+    /// The reason why the tool cannot start this program by this setting, a sentence. To set the tool up again ends it.
+    var obstacle: String?
     /// Whether the setting is for each address that a profile serves; with an address as the label, for each port there.
     var isForAll = false
     /// The reason why the tool gets no token by this setting, for a person.
@@ -99,4 +101,9 @@ struct IntegrationUse: Hashable, Sendable {
 
     /// The setting's name for a person.
     var text: String { label + (project.map { " in \($0.printable)" } ?? "") }
+
+    /// Whether both are the same setting, perhaps of two versions of this program.
+    func isSame(as other: IntegrationUse) -> Bool {
+        label == other.label && resource == other.resource && profile == other.profile && account == other.account
+    }
 }

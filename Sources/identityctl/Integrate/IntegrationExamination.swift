@@ -41,26 +41,47 @@ struct IntegrationExamination {
         _ uses: [IntegrationUse]
     ) async throws -> Finding {
         var problem: (advice: String, status: ExitStatus)?
-        if let link, !link.isFound {
-            problem = (link.obstacle ?? "Run: identityctl integrate \(tool.name)", .other)
-        }
         var found: [String] = []
+        let isLinked = link?.isFound ?? true
         for use in try uses.flatMap(eachAddress) {
-            if let reason = use.problem { problem = problem ?? (reason, .other) }
+            let profile: ProfileName?
+            let end: (advice: String, status: ExitStatus)?
             switch try await DoctorCommand.outcome({ try await account(of: use) }) {
-            case .success(let account): found.append("\(use.text)\(account.map { " (\($0))" } ?? "")")
+            case .success(let account):
+                (profile, end) = (account?.profile, nil)
+                found.append("\(use.text)\(account.map { " (\($0.text))" } ?? "")")
             case .failure(let error):
-                let cause = (error as? ProfileFailure)?.cause ?? error
-                let options = use.resource.map { SharedOptions().replacing("--resource", with: $0) } ?? SharedOptions()
-                let known = (error as? ProfileFailure)?.profile.map { options.replacing("--profile", with: $0.text) }
-                let advice = [JSONReport.message(of: cause), PlainReport.advice(cause, known ?? options)]
-                    .compactMap(\.self).joined(separator: " ")
-                problem = problem ?? (advice, ExitStatus(for: cause))
+                let cause =
+                    (error as? ProfileFailure)?.cause ?? (error as? ProfileIsGone)?.advice(setup(tool, use, of: nil))
+                    ?? error
+                profile = (error as? ProfileFailure)?.profile
+                let options = SharedOptions()
+                // A profile that the setting names gives its own token, whatever the address is.
+                let named = profile.map { options.replacing("--profile", with: $0.text) }
+                let known = named ?? use.resource.map { options.replacing("--resource", with: $0) }
+                let lack = Finding.lack(tool.name, "", cause, signingInWith: known ?? options)
+                end = (lack.advice ?? "", lack.status)
                 found.append("\(use.text) (no token)")
             }
+            let hidden = isLinked ? nil : link?.obstacle
+            let obstacle = isLinked ? use.obstacle : "The helper is gone."
+            let remedy = use.project == nil ? "Run: \(setup(tool, use, of: profile))" : "Correct the command of that entry."
+            let gone = obstacle.map { "\($0) \(remedy)" }
+            problem = problem ?? (hidden ?? gone ?? use.problem).map { ($0, ExitStatus.other) } ?? end
         }
-        let text = found.joined(separator: ", ") + (link?.isFound == false ? "; \(link?.name ?? "") is not found" : "")
+        let text = found.joined(separator: ", ") + (isLinked ? "" : "; \(link?.name ?? "") is not found")
         return problem.map { .lack(tool.name, text, $0.advice, $0.status) } ?? .ok(tool.name, text)
+    }
+
+    /// Returns the command that sets a tool up again as a use of it has it.
+    private func setup(_ tool: IntegratedTool, _ use: IntegrationUse, of found: ProfileName?) -> String {
+        let isServer = tool.asks == .servers
+        let usual = try? ProfileDirectory(session.environment).usualName()
+        let profile = use.profile ?? (isServer || found == usual ? nil : found?.text)
+        let server = isServer ? ["--resource", use.resource ?? "", "--name", use.label] : []
+        let account = use.account.map { ["--account", $0] } ?? []
+        let words = ["identityctl", "integrate", tool.name]
+        return Home.line(words + server + (profile.map { ["--profile", $0] } ?? []) + account)
     }
 
     /// Returns a use for each address that a profile serves, if the setting is for all.
@@ -81,17 +102,19 @@ struct IntegrationExamination {
         return [IntegrationUse(label: use.label, problem: "No profile serves an address. Add a line 'serves' to one.")]
     }
 
-    /// Returns the profiles and the accounts whose tokens are given, or `nil` if that is not known here.
-    private func account(of use: IntegrationUse) async throws -> String? {
-        guard try session.environment.given("agent", nil) == nil else { return "by the agent" }
+    /// Returns a profile and the accounts whose tokens are given, or `nil` if that is not known here.
+    private func account(of use: IntegrationUse) async throws -> (profile: ProfileName?, text: String)? {
+        guard try session.environment.given("agent", nil) == nil else { return (nil, "by the agent") }
         let environment = session.environment.replacing(Environment.variable(for: "account"), with: use.account)
         let directory = try ProfileDirectory(environment)
         if let name = use.profile {
-            let profile = try directory.profile(named: try ProfileName(Given(text: name, origin: use.label)))
-            return try await account(environment.above(profile))
+            let name = try ProfileName(Given(text: name, origin: use.label))
+            guard try directory.names().contains(name) else { throw ProfileIsGone(name: name) }
+            let profile = try directory.profile(named: name)
+            return (profile.name, try await account(environment.above(profile)))
         }
         if let resource = use.resource, let known = try KnownResources(environment).profile(for: resource) {
-            return try await account(environment.above(known))
+            return (nil, try await account(environment.above(known)))
         }
         let named = use.resource.flatMap(ServedAddress.init(asked:)) ?? ServedAddress(use.label)
         let addresses = [named].compactMap(\.self) + use.others
@@ -106,7 +129,7 @@ struct IntegrationExamination {
                 }
                 found.append(try await account(source.environment))
             }
-            if !found.isEmpty { return found.joined(separator: "; ") }
+            if !found.isEmpty { return (serving.first?.name, found.joined(separator: "; ")) }
         }
         if let resource = use.resource { throw ResourceSearch.unknown(Given(text: resource, origin: use.label)) }
         guard let address = addresses.first else { return nil }
@@ -128,6 +151,18 @@ struct IntegrationExamination {
         } catch {
             throw ProfileFailure(cause: error, profile: environment.profile?.name)
         }
+    }
+}
+
+/// A tool's setting names a profile that there is no more.
+private struct ProfileIsGone: Error {
+    let name: ProfileName
+
+    /// - Parameter setup: The command that set the tool up.
+    func advice(_ setup: String) -> UsageError {
+        UsageError(
+            "There is no profile '\(name)' any more. Make it again (identityctl profile add \(name)), or run: \(setup) --undo"
+        )
     }
 }
 

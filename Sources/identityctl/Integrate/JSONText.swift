@@ -71,6 +71,14 @@ struct JSONText: Hashable, Sendable {
         update()
     }
 
+    /// Replaces the value of a member of the object at the end of a path.
+    mutating func replace(_ name: String, with value: JSONObject, at path: [String]) {
+        guard let open = opening(at: path[...]), let member = members(after: open).first(where: { $0.name == name })
+        else { return }
+        bytes.replaceSubrange(member.value, with: JSONValue.object(value).jsonText.utf8)
+        update()
+    }
+
     /// Removes a member, and the objects on the path that ``add(_:_:at:)`` made for it.
     mutating func remove(_ name: String, at path: [String]) {
         guard let open = opening(at: path[...]) else { return }

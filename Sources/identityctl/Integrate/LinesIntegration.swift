@@ -67,7 +67,7 @@ struct LinesIntegration: Integration {
 
     private func isOlder(_ line: String, than other: String) -> Bool {
         guard replacesSameUse, let use = use(other) else { return false }
-        return self.use(line) == use
+        return self.use(line)?.isSame(as: use) == true
     }
 
     func uses() async throws -> [IntegrationUse] {

@@ -62,9 +62,15 @@ struct MCPServerEntry: Hashable, Sendable {
         account = value(of: "--account")
     }
 
-    /// The setting of the program, for the doctor.
-    var use: IntegrationUse {
-        IntegrationUse(label: name, resource: address, profile: profile?.text, account: account)
+    /// The setting of a program that starts this one by `word`, for the doctor.
+    func use(startedBy word: String, in home: Home) -> IntegrationUse {
+        IntegrationUse(
+            label: name,
+            resource: address,
+            profile: profile?.text,
+            account: account,
+            obstacle: home.obstacle(toStarting: word)
+        )
     }
 }
 
@@ -158,7 +164,7 @@ struct MCPHostIntegration: Integration {
 
     func adding(_ subject: IntegrationSubject) async throws -> IntegrationPlan {
         guard let server = subject.server else { return IntegrationPlan(changes: []) }
-        let entry = entry(server)
+        var entry = entry(server)
         let file = try ConfigFile(path, atMost: Self.maximumSize)
         var text: JSONText
         do {
@@ -172,15 +178,23 @@ struct MCPHostIntegration: Integration {
         }
         let place = place(in: text)
         if let other = text.object(at: place)?[server.name] {
-            if words(of: other).map({ Array($0.dropFirst()) }) == server.arguments, named(server.name, other) != nil {
-                return IntegrationPlan(changes: [])
+            guard let words = words(of: other), words.dropFirst().elementsEqual(server.arguments),
+                named(server.name, other) != nil
+            else {
+                throw UsageError(
+                    "\(path.printable) has an entry '\(server.name)' already, which means something else. Give another --name, or "
+                        + "remove that entry."
+                )
             }
-            throw UsageError(
-                "\(path.printable) has an entry '\(server.name)' already, which means something else. Give another --name, or "
-                    + "remove that entry."
-            )
+            guard home.obstacle(toStarting: words[0]) != nil else { return IntegrationPlan(changes: []) }
+            // What the person has added to the entry stays.
+            for member in text.object(at: place + [server.name])?.members ?? [] where entry[member.name] == nil {
+                entry[member.name] = member.value
+            }
+            text.replace(server.name, with: entry, at: place)
+        } else {
+            text.add(server.name, entry, at: place)
         }
-        text.add(server.name, entry, at: place)
         let target = place.joined(separator: ".")
         return IntegrationPlan(
             changes: [.write(file, text.bytes, "add '\(server.name)', which starts 'identityctl mcp', to '\(target)'")],
@@ -213,7 +227,7 @@ struct MCPHostIntegration: Integration {
 
     func uses() async throws -> [IntegrationUse] {
         try (found(in: try ConfigFile(path, atMost: Self.maximumSize)) + foundInProject()).map { found in
-            var use = found.entry.use
+            var use = found.entry.use(startedBy: found.word, in: home)
             use.project = found.project
             return use
         }
@@ -222,6 +236,8 @@ struct MCPHostIntegration: Integration {
     /// An entry that starts this program.
     private struct Found {
         let entry: MCPServerEntry
+        /// The word by which it does.
+        let word: String
         /// The way to it.
         let place: [String]
         /// The project that it is for; `nil` for all.
@@ -237,7 +253,7 @@ struct MCPHostIntegration: Integration {
             + (hasProjects ? text.names(at: ["projects"]).map { (["projects", $0, member], $0) } : [])
         return places.flatMap { place, project in
             (text.object(at: place)?.members ?? []).compactMap { name, value in
-                named(name, value).map { Found(entry: $0, place: place, project: project) }
+                named(name, value).map { Found(entry: $0.server, word: $0.word, place: place, project: project) }
             }
         }
     }
@@ -248,11 +264,14 @@ struct MCPHostIntegration: Integration {
         guard "\(directory)/\(projectFile)" != path, let file = try? ConfigFile("\(directory)/\(projectFile)") else {
             return []
         }
-        return (try? found(in: file))?.map { Found(entry: $0.entry, place: $0.place, project: directory) } ?? []
+        return (try? found(in: file))?.map { found in
+            Found(entry: found.entry, word: found.word, place: found.place, project: directory)
+        } ?? []
     }
 
-    private func named(_ name: String, _ value: JSONValue) -> MCPServerEntry? {
-        words(of: value).flatMap { MCPServerEntry(name: name, words: $0) }
+    private func named(_ name: String, _ value: JSONValue) -> (server: MCPServerEntry, word: String)? {
+        guard let words = words(of: value), let server = MCPServerEntry(name: name, words: words) else { return nil }
+        return (server, words[0])
     }
 
     private func words(of value: JSONValue) -> [String]? {
@@ -355,7 +374,8 @@ extension LinesIntegration {
                 // The line's own quotes are those of JSON.
                 guard line.hasPrefix(key) else { return nil }
                 let name = line.dropFirst(key.count).prefix { $0 != " " }
-                return MCPServerEntry(name: String(name), words: words(in: line))?.use
+                let words = words(in: line)
+                return MCPServerEntry(name: String(name), words: words)?.use(startedBy: words[0], in: home)
             },
             usesOfPerson: { lines in
                 // Each table goes to the next one.
@@ -365,8 +385,13 @@ extension LinesIntegration {
                     let texts = ["command", "args"].flatMap { key in
                         lines[start..<end].first { $0.hasPrefix(key) }.map { words(in: $0) } ?? []
                     }
-                    guard name.hasPrefix(key) else { return nil }
-                    return MCPServerEntry(name: String(name.dropFirst(key.count)), words: texts)?.use
+                    guard name.hasPrefix(key), let entry = MCPServerEntry(name: String(name.dropFirst(key.count)), words: texts)
+                    else { return nil }
+                    var use = entry.use(startedBy: texts[0], in: home)
+                    // The table is the person's own.
+                    use.problem = use.obstacle.map { "\($0) Correct the command of the table [\(name)]." }
+                    use.obstacle = nil
+                    return use
                 }
             },
             replacesSameUse: true

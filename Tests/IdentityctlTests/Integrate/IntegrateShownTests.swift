@@ -22,6 +22,7 @@ import Testing
     )
     func showsTheLinesAndKnowsThem(_ tool: String, _ file: String, _ line: String) async throws {
         let person = try await Person()
+        try person.makeLink("tools/identityctl", to: try Person.program)
         try person.write("x\n", to: file)
         let shown = try await person.integrate(tool, "--profile", "work")
         #expect(shown.status == 0 && shown.errorLines.contains(line), "\(shown)")
@@ -39,6 +40,7 @@ import Testing
     @Test(.timeLimit(.minutes(1)), arguments: [nil, "libkdexoauth2.so.3", "liboauthbearer.so"])
     func namesThePackageOfMbsyncsModule(_ module: String?) async throws {
         var person = try await Person()
+        try person.makeLink("tools/identityctl", to: try Person.program)
         person.variables["SASL_PATH"] = "\(person.home)/sasl2"
         if let module { try person.write("", to: "sasl2/\(module)") }
         try person.write("PassCmd \"identityctl token --profile work\"\n", to: ".mbsyncrc")

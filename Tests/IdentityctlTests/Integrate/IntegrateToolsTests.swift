@@ -59,6 +59,7 @@ import Testing
 
     @Test(.timeLimit(.minutes(1))) func removesTheUserAgain() async throws {
         let person = try await Person()
+        try person.makeLink("tools/identityctl", to: try Person.program)
         try Self.install(in: person, view: Self.view(Self.own), help: "")
         let again = try await person.integrate("kubectl", "--profile", "work")
         #expect(again.status == 0 && person.text("called") == nil, "\(again)")
@@ -293,6 +294,7 @@ import Testing
 
     @Test(.timeLimit(.minutes(1))) func onlyShowsTheLinesForMsmtp() async throws {
         let person = try await Person()
+        try person.makeLink("tools/identityctl", to: try Person.program)
         try person.write("account a\n", to: ".msmtprc")
         let shown = try await person.integrate("msmtp", "--profile", "work")
         #expect(shown.status == 0 && shown.errorLines.last == "Nothing was changed.", "\(shown)")

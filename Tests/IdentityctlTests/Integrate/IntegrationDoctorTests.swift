@@ -10,10 +10,7 @@ import Testing
 /// The doctor's lines about tools that are set up.
 @Suite struct IntegrationDoctorTests {
     private func row(_ name: String, _ person: Person) async throws -> JSONObject? {
-        let outcome = try await person.run(["doctor", "--json", "--without-browser"])
-        let rows = try JSONObject(parsing: Array(outcome.output.utf8)).array("checks") ?? []
-        for case .object(let row) in rows where row.string("check") == name { return row }
-        return nil
+        try await person.finding(name)
     }
 
     @Test(.timeLimit(.minutes(1))) func tellsWhetherGitGetsTokens() async throws {
@@ -62,7 +59,12 @@ import Testing
 
     @Test(.timeLimit(.minutes(1))) func namesTheCommandAfterTheLastTokenEnded() async throws {
         let person = try await Person(serves: "https://git.test")
-        #expect(try await person.integrate("git", "--profile", "work").status == 0)
+        try person.makeLink("tools/identityctl", to: try Person.program)
+        for tool in ["git", "containers"] { #expect(try await person.integrate(tool, "--profile", "work").status == 0) }
+        let server = ["--resource", "https://mcp.example.test/mcp", "--profile", "work"]
+        #expect(try await person.run(["integrate", "claude-code"] + server).status == 0)
+        try person.write("passwordeval \"identityctl token --profile work\"\n", to: ".msmtprc")
+        let checks = ["profile work", "git", "msmtp", "containers", "claude-code"]
         // Each token is over after a second.
         person.setup.provider.failAlways(.token, with: .changing("expires_in", to: "1"))
         _ = try await person.login()
@@ -70,15 +72,15 @@ import Testing
         person.setup.provider.revokeSessions(of: .alice)
         let isOver = try await eventually { try await person.run(["token", "--profile", "work"]).status == 2 }
         try #require(isOver)
-        for check in ["profile work", "git"] {
+        for check in checks {
             let ended = try await row(check, person)
             #expect(ended?.string("state") == "lack", "\(ended?.line ?? "")")
             let advice = try #require(ended?.string("advice"))
             #expect(advice.contains("The provider ended the sign-in"), "\(advice)")
             #expect(advice.contains("identityctl login --profile work"), "\(advice)")
         }
-        _ = try await person.login()
-        for check in ["profile work", "git"] { #expect(try await row(check, person)?.string("state") == "ok") }
+        try await person.mend(row("msmtp", person))
+        for check in checks { #expect(try await row(check, person)?.string("state") == "ok", "\(check)") }
     }
 
     @Test(.timeLimit(.minutes(1))) func saysThatGitCallsAProgramThatIsGone() async throws {
