@@ -56,8 +56,8 @@ import Testing
         let token = try await run("token", "--account", "alice", "--json")
         #expect(try TroubleProcessTests.code(of: token) == "interaction_required.no_tokens")
         #expect(token.status == 2 && token.errors.contains("cache create-key"), "\(token)")
-        for command in ["call", "mcp"] {
-            let refused = try await run(command, "http://api.example.com/")
+        for (command, variables) in [("call", variables), ("mcp", ["HOME": setup.directory.path])] {
+            let refused = try await Tool.run([command, "http://api.example.com/"], variables)
             #expect(refused.status == 64 && refused.errors.contains("over http only to this computer"), "\(refused)")
             #expect(refused.errorLines.count == 1, "\(refused)")
         }
