@@ -26,6 +26,21 @@ struct KeyringBoundsTests {
         #expect(outcome.code == .keyringTimedOut && outcome.time < .seconds(6), "\(outcome)")
     }
 
+    @Test(.timeLimit(.minutes(1))) func believesNoKeyringThatStoresNothing() async throws {
+        let session = try KeyringSession(.fake)
+        let (cache, key) = (try session.cache(), try randomKey())
+        let one = CacheRecord("one")
+        #expect(try await cache.replace(nil, with: one, for: key))
+        try session.tell("keeps", "no")
+        for (old, key) in [(one, key), (nil, try randomKey())] as [(CacheRecord?, CacheKey)] {
+            let error = await #expect(throws: AuthenticationError.self) {
+                try await cache.replace(old, with: CacheRecord("two"), for: key)
+            }
+            #expect(error?.message.contains("does not have it") == true, "\(String(describing: error))")
+            #expect(try await cache.record(for: key) == old)
+        }
+    }
+
     /// A bus that takes connections and says nothing.
     @Test(.timeLimit(.minutes(1))) func triesAMuteBusAgain() async throws {
         let session = try KeyringSession(.fake)

@@ -2,6 +2,7 @@
 
 import Foundation
 import IdentityClient
+import IdentityTestSupport
 import SystemSupport
 import Testing
 
@@ -15,9 +16,11 @@ struct HostileServerTests {
         case nothing, anotherProtocol, noRows, tooManyColumns, nulls, copy, endlessRow, endlessRows, endlessNotices
         /// Warnings of a server that tells the truth.
         case fullQueue, lonelyCommit
+        /// The first connection is told that the server starts, and the others nothing.
+        case starting
     }
 
-    @Test(arguments: Answer.allCases.filter { $0 != .fullQueue && $0 != .lonelyCommit })
+    @Test(arguments: Answer.allCases.filter { ![.fullQueue, .lonelyCommit, .starting].contains($0) })
     func endsInTime(_ answer: Answer) async throws {
         let server = try HostileServer(answer)
         let connection =
@@ -45,6 +48,16 @@ struct HostileServerTests {
         #expect(error.code == .cacheBusy && error.message.contains("standby"))
     }
 
+    /// The last attempt is cut off.
+    @Test func saysWhatAnEarlierAttemptWasTold() async throws {
+        let server = try HostileServer(.starting)
+        let connection = "host=127.0.0.1 port=\(server.port) user=worker sslmode=disable gssencmode=disable"
+        let cache = PostgreSQLTokenCache(connection, timeout: .seconds(1))
+        let error = try await authenticationError { try await cache.record(for: randomKey()) }
+        #expect(error.code == .cacheBusy && error.message.contains("57P03"), "\(error.message)")
+        #expect(server.connections.value > 1)
+    }
+
     /// In kilobytes.
     private var peakMemory: Int {
         let lines = (try? String(contentsOfFile: "/proc/self/status", encoding: .utf8))?.split(separator: "\n") ?? []
@@ -56,11 +69,16 @@ struct HostileServerTests {
 /// A server that lets everyone in.
 private final class HostileServer: Sendable {
     private let listener: Listener
+    let connections = Shared(0)
     var port: UInt16 { listener.port }
 
     init(_ answer: HostileServerTests.Answer) throws {
         listener = try Listener()
-        listener.start { program in
+        listener.start { [connections] program in
+            let number = connections.withLock { count in
+                count += 1
+                return count
+            }
             var buffer = [UInt8](repeating: 0, count: 1 << 16)
             func hears() -> Bool {
                 if case .bytes = program.receive(into: &buffer) { true } else { false }
@@ -75,7 +93,10 @@ private final class HostileServer: Sendable {
             }
             guard hears() else { return }
             if answer == .anotherProtocol { return _ = says(Array("HTTP/1.1 400 Bad Request\r\n\r\n".utf8)) }
-            guard answer != .nothing else { return _ = hears() }
+            if answer == .starting, number == 1 {
+                return _ = says(Self.message("E", Array("SFATAL\0VFATAL\0C57P03\0Mx\0\0".utf8)))
+            }
+            guard answer != .nothing, answer != .starting else { return _ = hears() }
             let welcome =
                 Self.message("R", [0, 0, 0, 0])
                 + ["server_version\0" + "15.0\0", "in_hot_standby\0off\0", "default_transaction_read_only\0off\0"]
@@ -106,7 +127,7 @@ private final class HostileServer: Sendable {
                     Self.message("N", Array("SWARNUNG\0VWARNING\0C01000\0Mx\0R\(function)\0\0".utf8))
                         + Self.rows([[[]]])
                 )
-            case .nothing, .anotherProtocol: break
+            case .nothing, .anotherProtocol, .starting: break
             }
             _ = hears()
         }
