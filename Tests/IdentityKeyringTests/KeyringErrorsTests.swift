@@ -2,6 +2,7 @@
 
 import GLibSupport
 import IdentityClient
+import IdentityTesting
 import Testing
 
 @testable import IdentityKeyring
@@ -85,5 +86,14 @@ import Testing
         for code in codes.dropFirst() { messages.insert(AuthenticationError.keyring(code).message) }
         #expect(messages.count == codes.count)
         #expect(!messages.contains("") && !messages.contains("The keyring could not be used."))
+    }
+
+    /// Each call to a keyring ends by itself, and a read has several.
+    @Test(.timeLimit(.minutes(1))) func endsAReadInItsTimeWhateverItWaitsFor() async {
+        let cache = KeyringTokenCache(applicationName: "Test")
+        let error = await #expect(throws: AuthenticationError.self) {
+            try await cache.removingObstacles(within: .milliseconds(20)) { try await Gate().wait() }
+        }
+        #expect(error?.code == .keyringTimedOut)
     }
 }
