@@ -48,9 +48,8 @@ final class SynchronizationLog: Sendable {
     }
 
     fileprivate static func note(_ descriptor: Int32) {
-        guard let path = try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/fd/\(descriptor)") else {
-            return
-        }
+        let link = "/proc/self/fd/\(descriptor)"
+        guard let path = try? FileManager.default.destinationOfSymbolicLink(atPath: link) else { return }
         for log in all.withLock(\.self) where path == log.directory || path.hasPrefix(log.directory + "/") {
             let content = FileManager.default.contents(atPath: log.file).map { String(decoding: $0, as: UTF8.self) }
             log.entries.withLock { $0.append(Entry(isDirectory: path == log.directory, content: content)) }

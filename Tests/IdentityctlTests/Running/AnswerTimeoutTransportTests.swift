@@ -57,7 +57,8 @@ import Testing
     }
 
     @Test func countsFromTheLastPieceOfTheBody() async throws {
-        let (transport, body) = (AnswerTimeoutTransport(base: SilentTransport(), timeout: .milliseconds(400)), SlowBody())
+        let body = SlowBody()
+        let transport = AnswerTimeoutTransport(base: SilentTransport(), timeout: .milliseconds(400))
         await #expect(throws: AuthenticationError.self) { try await transport.open(request, body: body) }
         #expect(body.read.value == 3)
     }
