@@ -17,7 +17,7 @@ func recordedFsync(_ descriptor: Int32) -> Int32 {
     return unsafe unsafeBitCast(next, to: Function.self)(descriptor)
 }
 
-/// What was synchronized in a directory, in its order, and what a file of it held then.
+/// A log of what was synchronized in a directory, in its order, and of what a file of it held then.
 final class SynchronizationLog: Sendable {
     struct Entry: Equatable {
         let isDirectory: Bool
@@ -57,7 +57,7 @@ final class SynchronizationLog: Sendable {
     }
 }
 
-/// What is stored, and that it is gone, outlasts a power loss.
+/// A stored record outlasts a power loss, and so does its removal.
 @Suite struct FileSynchronizationTests {
     @Test func synchronizesTheFileBeforeItCountsAndItsDirectoryAfterwards() async throws {
         let directory = try TemporaryDirectory()

@@ -149,7 +149,7 @@ struct ConcurrentRefreshTests {
         #expect(transport.requests.isEmpty)
     }
 
-    /// The token that was to be renewed is still good for two minutes.
+    /// The old token is still good for two minutes.
     @Test func handsOutNoTokenOfAnAccountThatAnotherProcessSignedOut() async throws {
         let setup = try TestSetup()
         let (application, first) = try await setup.signedIn()
