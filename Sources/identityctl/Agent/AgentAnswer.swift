@@ -94,15 +94,6 @@ enum AgentAnswer {
     }
 }
 
-/// The advice that came with an error of the agent.
-struct AgentAdvice: Error {
-    let text: String
-
-    static func text(of error: any Error) -> String? {
-        ((error as? AuthenticationError)?.underlyingError as? AgentAdvice)?.text
-    }
-}
-
 extension AuthenticationError.Code {
     /// No profile of the agent serves the address that a helper asks for.
     static let notServed = AuthenticationError.Code(rawValue: "cache.agent_not_served")

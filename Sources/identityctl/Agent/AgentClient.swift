@@ -95,65 +95,24 @@ struct AgentClient: Sendable {
     }
 }
 
-extension TokenCommand {
-    /// Prints the token that an agent gives.
-    func run(in session: Session, through socket: Given, _ wanted: WantedToken) async throws {
-        let request = try AgentRequest.Token(provider, wanted, session.environment, for: "token", socket)
-        let answer = try await AgentClient(socket: socket).ask(.token(request), within: wanted.timeout)
-        let token = try request.token(in: answer)
-        session.console.warn(ofShortLife: token.left(at: .now), below: .seconds(request.minimumValidity))
-        guard session.isJSON else { return try session.result(token.text + "\n") }
-        var report = answer.object("report") ?? JSONObject()
-        report["accessToken"] = answer.string("access_token").map { .string($0) }
-        if request.wantsIDToken { report["idToken"] = .string(token.text) }
-        try session.result(report.line + "\n")
+// An agent of another machine.
+extension AgentClient {
+    /// Whether the agent runs on another machine, and its socket is forwarded to here: the one for control is missing.
+    static func isForwarded(_ socket: Given) async -> Bool {
+        guard SystemCall.exists(socket.text), !SystemCall.exists(AgentSocket.controlPath(socket.text)) else { return false }
+        // systemd listens for an agent of this machine, and starts it at the first request. The answer is of no interest.
+        _ = try? await AgentClient(socket: socket).ask(.status)
+        return !SystemCall.exists(AgentSocket.controlPath(socket.text))
     }
-}
 
-extension AgentRequest.Token {
-    /// Creates the request that the options of a command describe.
-    ///
-    /// - Throws: `UsageError`, also for options that the agent's profile decides.
-    init(
-        _ provider: ProviderOptions,
-        _ wanted: WantedToken,
-        _ environment: Environment,
-        for command: String,
-        _ socket: Given
-    ) throws {
-        if let option = provider.keptFromAgents {
-            throw UsageError(
-                """
-                --\(option): \(socket.origin) is set, and the agent's profile decides this. Leave the option out, or unset \
-                \(socket.origin).
-                """
-            )
-        }
-        self.init()
-        profile = try environment.given("profile", provider.profile)?.text
-        if profile == ProfileName.none { profile = nil }
-        clientID = try environment.given("client-id", provider.clientID)?.text
-        issuer =
-            try environment.given("issuer", provider.issuer)?.text
-            ?? environment.given("authority", provider.authority)?.text
-        user = wanted.account?.text
-        scopes = wanted.scopes
-        claims = wanted.claims
-        minimumValidity = Int(wanted.minimumValidity.wholeSeconds)
-        forcesRefresh = wanted.forcesRefresh
-        refusedToken = wanted.refusedToken
-        wantsIDToken = wanted.isIDToken
-        usesCacheOnly = wanted.usesCacheOnly
-        allowsExpiredToken = wanted.allowsExpiredToken
-        hint = "identityctl \(command)"
-    }
-}
-
-extension ProviderOptions {
-    /// The first option of the command line that the agent's profile decides, by its name without dashes; `nil` if there is
-    /// none.
-    fileprivate var keptFromAgents: String? {
-        Setting.ofProvider.first { $0.traits.contains(.isTheAgents) && OptionGroups(provider: self).isGiven($0) }?
-            .name
+    /// - Throws: `UsageError` if `IDENTITYCTL_AGENT` names an agent of another machine, which has the sign-ins.
+    static func refuseSignInsElsewhere(_ variables: Environment) async throws {
+        guard let socket = try variables.given("agent", nil), await isForwarded(socket) else { return }
+        throw UsageError(
+            """
+            The agent at \(socket.text.printable) (\(socket.origin)) is another machine's, where the sign-ins are. Run this \
+            command there, or unset \(socket.origin) for the sign-ins of this machine.
+            """
+        )
     }
 }

@@ -20,25 +20,6 @@ enum AgentSocket {
     /// The socket that takes `lock`, `unlock`, `stop`. It is not forwarded, so no other machine can unlock an agent.
     static func controlPath(_ path: String) -> String { path + ".control" }
 
-    /// Whether the agent runs on another machine, and its socket is forwarded to here: the one for control is missing.
-    static func isForwarded(_ socket: Given) async -> Bool {
-        guard SystemCall.exists(socket.text), !SystemCall.exists(controlPath(socket.text)) else { return false }
-        // systemd listens for an agent of this machine, and starts it at the first request. The answer is of no interest.
-        _ = try? await AgentClient(socket: socket).ask(.status)
-        return !SystemCall.exists(controlPath(socket.text))
-    }
-
-    /// - Throws: `UsageError` if `IDENTITYCTL_AGENT` names an agent of another machine, which has the sign-ins.
-    static func refuseSignInsElsewhere(_ variables: Environment) async throws {
-        guard let socket = try variables.given("agent", nil), await isForwarded(socket) else { return }
-        throw UsageError(
-            """
-            The agent at \(socket.text.printable) (\(socket.origin)) is another machine's, where the sign-ins are. Run this \
-            command there, or unset \(socket.origin) for the sign-ins of this machine.
-            """
-        )
-    }
-
     /// The listening socket that systemd passes to this process; `nil` if it passes none.
     ///
     /// - SeeAlso: sd_listen_fds(3)

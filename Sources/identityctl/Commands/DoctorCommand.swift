@@ -65,7 +65,7 @@ struct DoctorCommand: ToolCommand {
         let environment = session.environment
         let agent = try environment.given("agent", nil)
         var isElsewhere = false
-        if let agent { isElsewhere = await AgentSocket.isForwarded(agent) }
+        if let agent { isElsewhere = await AgentClient.isForwarded(agent) }
         let keyring = KeyringTokenCache(applicationName: "identityctl")
         let status = try await Self.outcome { try await keyring.status() }
         let profiles = try await profiles(session, status)

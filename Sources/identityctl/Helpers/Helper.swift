@@ -82,3 +82,10 @@ struct HelperFailure: Error {
     let cause: any Error
     let options: SharedOptions
 }
+
+extension HelperLink {
+    /// The link of a helper that has one.
+    init(_ helper: Helper, _ home: Home) {
+        self.init(helper.link ?? helper.name, home)
+    }
+}

@@ -13,11 +13,6 @@ struct HelperLink: Sendable {
         self.home = home
     }
 
-    /// The link of a helper that has one.
-    init(_ helper: Helper, _ home: Home) {
-        self.init(helper.link ?? helper.name, home)
-    }
-
     /// The link's place, unless a package has put the name into `PATH`.
     var path: String { "\(home.programs)/\(name)" }
 

@@ -116,7 +116,7 @@ extension ToolCommand {
         let (watching, watch) = AsyncStream<Never>.makeStream()
         let work = Task {
             for await _ in watching {}
-            if isAboutSignIns { try await AgentSocket.refuseSignInsElsewhere(variables) }
+            if isAboutSignIns { try await AgentClient.refuseSignInsElsewhere(variables) }
             try await run(in: session)
         }
         let signals = Signals(grace: 7) {
