@@ -107,8 +107,9 @@ final class MCPOfferProcessTests {
         #expect(browser.address == nil && person.setup.provider.count(of: .authorization) == 0)
         try call(bridge, 2)
         if isNoted {
-            #expect(text(try await bridge.answer(2)).contains("identityctl login --profile work"))
-            _ = try await bridge.errorLine { $0.contains("no browser is opened for ten minutes") }
+            let text = text(try await bridge.answer(2))
+            #expect(text.contains("identityctl login --profile work"), "\(text)")
+            #expect(text.contains("no browser is opened for ten minutes"), "\(text)")
         } else {
             let second = try await self.offer(bridge, 1)
             try answer(second, "accept", bridge)

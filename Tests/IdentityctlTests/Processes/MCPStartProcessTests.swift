@@ -166,7 +166,7 @@ final class MCPStartProcessTests {
 
     @Test func saysWhatToRunWhereNoPageMayOpen() async throws {
         var person = try await person(isSignedIn: false)
-        person.variables["DISPLAY"] = nil
+        person.variables["IDENTITYCTL_SIGN_IN"] = "never"
         let bridge = try start(person)
         _ = try await bridge.answer(1)
         try bridge.type(Self.signIn)

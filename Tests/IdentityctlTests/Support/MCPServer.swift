@@ -91,10 +91,11 @@ final class MCPServer: Sendable {
     static let initialize = #"{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-11-25"}}"#
     static let initialized = #"{"jsonrpc":"2.0","method":"notifications/initialized"}"#
 
-    /// Returns a person who is signed in, and whose profile serves this server.
+    /// Returns a person who is signed in, and whose profile serves this server. No bridge finds a browser.
     func person() async throws -> Person {
-        let person = try await Person(serves: address)
+        var person = try await Person(serves: address)
         _ = try await person.login()
+        person.variables["IDENTITYCTL_BROWSER"] = nil
         homes.withLock { $0.append(person.setup) }
         return person
     }
