@@ -132,7 +132,8 @@ extension LoginCommand {
 
     /// The client of which an earlier refresh learned that the server has forgotten it; `nil` if there is none.
     private func notedClient(_ session: Session) throws -> ClientID? {
-        guard let profile = session.environment.profile, try KnownResources(session.environment).forgotten(profile) != nil
+        guard let profile = session.environment.profile,
+            try KnownResources(session.environment).forgotten(profile) != nil
         else { return nil }
         return profile.given("client-id").map { ClientID(rawValue: $0.text) }
     }

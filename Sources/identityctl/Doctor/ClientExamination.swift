@@ -96,7 +96,8 @@ struct ClientExamination {
         if case .success(let token) = token {
             let why =
                 forgotten.map { "at \($0) the server did not know this program's registration any more" }
-                ?? refused.map { "the provider refused to renew it at \($0)" } ?? "the provider gave nothing to renew it"
+                ?? refused.map { "the provider refused to renew it at \($0)" }
+                ?? "the provider gave nothing to renew it"
             return "the token is good until \(token.expiresOn.utcText), then a sign-in is needed: \(why)"
         }
         throw AuthenticationError(

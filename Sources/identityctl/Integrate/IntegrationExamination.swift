@@ -65,7 +65,8 @@ struct IntegrationExamination {
             }
             let hidden = isLinked ? nil : link?.obstacle
             let obstacle = isLinked ? use.obstacle : "The helper is gone."
-            let remedy = use.project == nil ? "Run: \(setup(tool, use, of: profile))" : "Correct the command of that entry."
+            let remedy =
+                use.project == nil ? "Run: \(setup(tool, use, of: profile))" : "Correct the command of that entry."
             let gone = obstacle.map { "\($0) \(remedy)" }
             problem = problem ?? (hidden ?? gone ?? use.problem).map { ($0, ExitStatus.other) } ?? end
         }

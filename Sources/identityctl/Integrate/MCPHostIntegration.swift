@@ -213,7 +213,9 @@ struct MCPHostIntegration: Integration {
         var text = try JSONText(file)
         for found in unwanted { text.remove(found.entry.name, at: found.place) }
         let names = unwanted.map { "'\($0.entry.name.printable)'" }.joined(separator: ", ")
-        let places = Set(unwanted.map { $0.place.map(\.printable).joined(separator: ".") }).sorted().joined(separator: ", ")
+        let places = Set(unwanted.map { $0.place.map(\.printable).joined(separator: ".") }).sorted().joined(
+            separator: ", "
+        )
         return IntegrationPlan(changes: [.write(file, text.bytes, "remove \(names) from '\(places)'")], notes: others)
     }
 
@@ -385,7 +387,8 @@ extension LinesIntegration {
                     let texts = ["command", "args"].flatMap { key in
                         lines[start..<end].first { $0.hasPrefix(key) }.map { words(in: $0) } ?? []
                     }
-                    guard name.hasPrefix(key), let entry = MCPServerEntry(name: String(name.dropFirst(key.count)), words: texts)
+                    guard name.hasPrefix(key),
+                        let entry = MCPServerEntry(name: String(name.dropFirst(key.count)), words: texts)
                     else { return nil }
                     var use = entry.use(startedBy: texts[0], in: home)
                     // The table is the person's own.

@@ -61,7 +61,7 @@ import Testing
         let person = try await Person(serves: "https://git.test")
         try person.makeLink("tools/identityctl", to: try Person.program)
         for tool in ["git", "containers"] { #expect(try await person.integrate(tool, "--profile", "work").status == 0) }
-        let server = ["--resource", "https://mcp.example.test/mcp", "--profile", "work"]
+        let server = ["--resource", "https://git.test/mcp", "--profile", "work"]
         #expect(try await person.run(["integrate", "claude-code"] + server).status == 0)
         try person.write("passwordeval \"identityctl token --profile work\"\n", to: ".msmtprc")
         let checks = ["profile work", "git", "msmtp", "containers", "claude-code"]

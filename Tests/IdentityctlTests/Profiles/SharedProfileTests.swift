@@ -76,7 +76,7 @@ import Testing
     @Test func stayAsTheyAreWhenAPersonChangesThem() throws {
         let before = try directory.text(of: name("work"))
         let after = Array("client-id = mine\nissuer = https://id.example.com\n".utf8)
-        try directory.change(name("work"), from: before, to: after, namedAs: "/p", variables)
+        try ProfileCheck.change(name("work"), from: before, to: after, namedAs: "/p", in: directory, variables)
         #expect(
             try directory.profile(named: name("work")).path == "\(place.path)/.config/identityctl/profiles/work.conf"
         )
@@ -128,7 +128,7 @@ import Testing
         let before = try directory.text(of: name("work"))
         try share("work", "client-id = changed\nissuer = https://id.example.com\n")
         #expect(throws: UsageError.self) {
-            try directory.change(name("work"), from: before, to: before, namedAs: "/p", variables)
+            try ProfileCheck.change(name("work"), from: before, to: before, namedAs: "/p", in: directory, variables)
         }
     }
 }
