@@ -285,7 +285,7 @@ struct LoginCommand: ToolCommand {
         )
         guard isPersistent else { return }
         if previous == nil, let path = await application.configuration.directoryOfAnotherKernel {
-            session.console.line("Note: \(path.printable): \(Examination.locksOfAnotherKernel).")
+            session.console.line("Note: \(path.printable): \(SharedDisk.note).")
         }
         await session.keepAccountOfProfile(result.account, provider, application)
         if let previous, previous.id != result.account.id {

@@ -132,22 +132,6 @@ struct ClientExamination {
     }
 }
 
-extension PublicClientApplication.Configuration {
-    /// The directory of the tokens, if its locks may not be seen by all programs that use it; `nil` for another, and for a store
-    /// without one.
-    var directoryOfAnotherKernel: String? {
-        get async {
-            var files = cache as? FileTokenCache
-            if let desktop = cache as? DesktopTokenCache {
-                let store = try? await desktop.rememberedStore(of: group)  // one that cannot be read has failed before
-                if let store, ![.keyring, .memory].contains(store) { files = FileTokenCache() }
-            }
-            guard let found = try? files?.inspect(), !found.hasLocksOfThisKernel else { return nil }
-            return found.path
-        }
-    }
-}
-
 /// A profile, as the doctor found it.
 struct ExaminedProfile {
     var finding: Finding

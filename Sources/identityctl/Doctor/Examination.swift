@@ -138,16 +138,10 @@ enum Examination {
             let mode = files.mode.map { "mode " + String($0, radix: 8) } ?? "will be made when it is needed"
             let found = "\(files.path) (\(mode))"
             if let problem = files.problem ?? records(in: files.path) { return .lack(check, found, problem) }
-            guard files.hasLocksOfThisKernel else { return .unknown(check, "\(found); \(locksOfAnotherKernel)") }
+            guard files.hasLocksOfThisKernel else { return .unknown(check, "\(found); \(SharedDisk.note)") }
             return .ok(check, found)
         }
     }
-
-    /// The end of the promises for a directory whose locks other programs may not see, without a capital and an end.
-    static let locksOfAnotherKernel = """
-        this is no local disk: use the sign-ins there from one computer and one mount only, because its locks may not be seen from \
-        another, and refresh tokens would be spent twice
-        """
 
     /// Returns what keeps a record, or its lock, from being used: the kind, the owner or the mode.
     private static func records(in path: String) -> AuthenticationError? {
