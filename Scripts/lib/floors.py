@@ -6,7 +6,7 @@ import re
 import sys
 
 ROW = re.compile(r"^\| (\d+) \| ((?:`\w+/`[, and·on]*)+) \|", re.MULTILINE)
-BEGIN, END = "<!-- floors -->\n```\n", "```\n<!-- /floors -->"
+END = "```\n<!-- /floors -->"
 TYPE = re.compile(r"\b(?:class|struct|enum|actor|protocol|typealias)\s+([A-Z]\w*)")
 GENERIC = re.compile(r"[<,]\s*([A-Z]\w*)\s*:")
 MEMBER = re.compile(r"\b(?:func|var|let|case)\s+(\w+)")
@@ -35,7 +35,7 @@ def declarations(text):
 
 def arrows(sources):
     """Folder to folder to the names for which the arrow stands."""
-    files = [(path, path.relative_to(sources).parts[0], code(path.read_text())) for path in sources.rglob("*.swift")]
+    files = [(path, path.relative_to(sources).parts[0], code(path.read_text())) for path in sources.glob("*/**/*.swift")]
     home, member_homes, own = {}, {}, {}
     extensions = []
     for path, folder, text in files:
@@ -66,7 +66,12 @@ def arrows(sources):
 def main():
     sources, document = map(pathlib.Path, sys.argv[1:3])
     text = document.read_text()
-    floors = {name: int(floor) for floor, names in ROW.findall(text) for name in re.findall(r"\w+(?=/)", names)}
+    begin = f"<!-- floors of {sources.name} -->\n```\n"
+    before, rest = text.split(begin, 1)
+    shown, after = rest.split(END, 1)
+    # The table of the floors is the last one above the drawing.
+    table = before[before.rindex("| Floor | Folder"):]
+    floors = {name: int(floor) for floor, names in ROW.findall(table) for name in re.findall(r"\w+(?=/)", names)}
     folders = {path.parts[-1] for path in sources.iterdir() if any(path.rglob("*.swift"))}
     if folders != set(floors):
         sys.exit(f"ERROR: folders and floors in {document} differ: {', '.join(sorted(folders ^ set(floors)))}")
@@ -83,10 +88,8 @@ def main():
     drawing = "".join(
         f"{name:12} ► {' '.join(to for to in order if to in found.get(name, {}))}".rstrip(" ►") + "\n" for name in order
     )
-    before, rest = text.split(BEGIN, 1)
-    shown, after = rest.split(END, 1)
     if "--update" in sys.argv:
-        document.write_text(before + BEGIN + drawing + END + after)
+        document.write_text(before + begin + drawing + END + after)
     elif shown != drawing:
         sys.exit(f"ERROR: {document} shows other arrows. Look at them, then run Scripts/check-floors --update:\n{drawing}")
     print(drawing, end="")

@@ -13,7 +13,7 @@ import subprocess
 import sys
 import textwrap
 
-SETTINGS = os.path.join(os.path.dirname(__file__), "../../Sources/identityctl/Options/Setting.swift")
+SETTINGS = os.path.join(os.path.dirname(__file__), "../../Sources/identityctl/Settings/Setting.swift")
 Setting = collections.namedtuple("Setting", "kind isLine")
 Command = collections.namedtuple("Command", "words abstract discussion arguments commands")
 
@@ -24,13 +24,11 @@ def said(program, *arguments):
 
 def settings():
     """The rows of the table, by name."""
-    text = open(SETTINGS, encoding="utf-8").read().split("extension Setting {\n    private static func text(")[0]
-    rows = {}
-    for kind, name, rest in re.findall(r'\.(text|list|flag|line)\(\s*"([a-z-]+)"(.*?)\n', text):
-        rows[name] = Setting("list" if kind == "list" or ".list" in rest else kind, "isNoLine" not in rest)
-    for name in re.findall(r'"([a-z-]+)",\s*kind: \.words', text) + re.findall(r'\.line\("([a-z-]+)", \.words\)', text):
-        rows[name] = Setting("list", True)
-    return rows
+    text = open(SETTINGS, encoding="utf-8").read()
+    return {
+        name: Setting("list" if kind in ("list", "words") else kind, "isNoLine" not in rest)
+        for name, kind, rest in re.findall(r'Setting\("([a-z-]+)", \.(\w+)(.*?)\)', text)
+    }
 
 
 def command(node, words=()):

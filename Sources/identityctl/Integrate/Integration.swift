@@ -1,15 +1,7 @@
 // Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
 
-import ArgumentParser
-
 /// A tool that can be set up to ask this program for tokens: a value beside its helper, and a line in ``all``.
-struct IntegratedTool: Sendable, ExpressibleByArgument {
-    static let all: [IntegratedTool] = [
-        .git, .docker, .containers, .kubectl, .cargo, .bazel, .pip, .uv, .pnpm, .aws, .google, .claudeCode, .codex,
-        .vscode,
-        .cursor, .gemini, .opencode, .msmtp, .mutt, .neomutt, .mbsync, .aerc, .rclone,
-    ]
-
+struct IntegratedTool: Sendable {
     /// The things for which a tool wants tokens.
     enum Subject: Hashable, Sendable {
         /// Single addresses, which profiles serve.
@@ -34,14 +26,6 @@ struct IntegratedTool: Sendable, ExpressibleByArgument {
     ) {
         (self.name, self.asks, self.start, self.make) = (name, asks, start, make)
     }
-
-    init?(argument: String) {
-        guard let tool = Self.all.first(where: { $0.name == argument }) else { return nil }
-        self = tool
-    }
-
-    static var allValueStrings: [String] { all.map(\.name) }
-    static var defaultCompletionKind: CompletionKind { .list(allValueStrings) }
 
     func integration(in home: Home) -> any Integration { make(home) }
 }
