@@ -246,6 +246,9 @@ extension MCPCommand {
         {
             return advice
         }
+        if case AuthenticationError.Code.clientNotRegistered = error {
+            return "With that client id, run: \(options.command("login")) --client-id ID"
+        }
         return "To sign in, run: \(login(demanding: demand.scopes, session.environment))"
     }
 

@@ -126,7 +126,7 @@ struct MCPSignInProcessTests {
         setup.provider.settings.registersClients = false
         let bridge = try bridge()
         let text = text(try await bridge.answer(1))
-        #expect(text.contains("registers no program by itself") && text.contains("To sign in, run: identityctl login"))
+        #expect(text.contains("registers no program by itself") && text.hasSuffix("identityctl login --resource \(url) --client-id ID"))
         #expect(browser.address == nil && browser.question == nil)
         setup.provider.settings.registersClients = true
         try bridge.type(#"{"id":2,"method":"x"}"#)

@@ -63,8 +63,8 @@ async def speak_by_configuration(name, found, given):
         return {tool.name for tool in await client.list_tools()}
 
 
-# Where the sign-in is, as the entry has to say it: no program passes this on.
-assert os.environ["IDENTITYCTL_CACHE"] == "file"
+# Where the sign-in is, as the entry has to say it: not every program passes this on.
+assert os.environ["XDG_STATE_HOME"]
 for host, (file, _, is_list, _) in HOSTS.items():
     subprocess.run([PROGRAM, "integrate", host, "--resource", URL], check=True, stderr=subprocess.DEVNULL)
     name, words, found = entry(host)
