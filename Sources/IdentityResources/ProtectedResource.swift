@@ -219,9 +219,12 @@ struct ResourceDiscovery: Sendable {
         let named = challenges.lazy.compactMap { $0.parameters["resource_metadata"] }.first
         var tried: [String] = []
         if let named, !isAskable(named) {
-            tried.append(
-                "\(WireText.quoted(named)) (not asked: neither https on another computer, nor at the API's own origin)"
-            )
+            let isHere = address.mayBeLoopback && WebAddress(named)?.mayBeLoopback == true
+            let reason =
+                isHere
+                ? "this computer by another name or port; call the API by that one"
+                : "neither https on another computer, nor at the API's own origin"
+            tried.append("\(WireText.quoted(named)) (not asked: \(reason))")
         }
         for candidate in candidates(named) {
             let (answer, body) = try await get(candidate.url)

@@ -103,12 +103,13 @@ struct ProtectedResourceTests {
             "Configure the authority in place of it."
         ),
         (
-            "http://127.0.0.1:1/mcp", 401, #"Bearer resource_metadata="http://localhost:1/m""#, "http://localhost:1/m",
-            "Call the resource by that one."
+            "http://127.0.0.1:1/mcp", 401, #"Bearer resource_metadata="http://localhost:1/m""#,
+            "'http://localhost:1/m' (not asked: this computer by another name or port; call the API by that one)",
+            "Configure the authority in place of it."
         ),
         (
-            "https://h/mcp", 401, #"Bearer resource_metadata="http://localhost:1/m""#, "localhost",
-            "one of this computer."
+            "https://h/mcp", 401, #"Bearer resource_metadata="http://localhost:1/m""#, "neither https on another",
+            "Configure the authority in place of it."
         ),
     ])
     func saysWhatIsWrongWithTheAddress(

@@ -168,7 +168,7 @@ import Testing
         let file = try KeyFile(path: path)
         let error = await #expect(throws: AuthenticationError.self) { try await file.encryptionKey() }
         #expect(error?.code == .cacheKeyUnavailable)
-        #expect(error?.message.contains("For a first use, make it (KeyFile.createIfMissing") == true)
+        #expect(error?.message.contains("For a first use, make it, as 'identityctl cache create-key' does.") == true)
         #expect(try await file.isMissing())
         #expect(try await file.createIfMissing())
         #expect(try await !file.isMissing())

@@ -99,7 +99,7 @@ struct SilentFailureTests {
         setup.clock.advance(by: .seconds(3600))
         setup.provider.failAlways(.token, with: WrongAnswer.blockPage(status: status))
         for interacts in [false, true] {
-            let error = try await expectError(.malformedResponse) {
+            let error = try await expectError(status == 407 ? .serverUnavailable : .malformedResponse) {
                 guard interacts else {
                     return try await application.acquireTokenSilently(scopes: ["api.read"], account: first.account)
                 }

@@ -36,7 +36,7 @@ import Testing
     /// GitLab wants the same name from each person, and an address may have another one.
     @Test func answersWithTheLinesNameWhateverIsInTheAddress() async throws {
         let person = try await Person()
-        try await person.addProfile("lab", serves: ["https://git.test"], "--set", "username=oauth2")
+        try await person.addProfile("lab", serves: ["https://git.test"], "username = oauth2")
         let token = try await person.login("lab")
         for name in ["alice@example.test", "x-token-auth", "oauth2"] {
             let found = try await get(Self.asked(name), person)

@@ -70,7 +70,6 @@ import Testing
             PlainReport.error(error) == [
                 "identityctl: Agree first.",
                 "  The server said: consent_required: No \u{FFFD}]0;x\u{FFFD} consent",
-                "  Try again in 3 s.",
                 "  (interaction_required.consent, 2025-11-24T16:00:00Z)",
             ]
         )

@@ -145,6 +145,6 @@ import Testing
         try await setup.signIn()
         let logout = try await setup.run("logout", "--end-session", "--browser", "/nowhere/browser")
         #expect(logout.status == 8)
-        #expect(logout.errors.contains("at a terminal") && !logout.errors.contains("id_token_hint"))
+        #expect(logout.errors.contains("At a terminal") && !logout.errors.contains("id_token_hint"))
     }
 }

@@ -238,10 +238,11 @@ import Testing
             ("alice@example.test", "", true), ("1", "", true), ("bob@example.test", "", false),
             // A name that servers want, and none of a person.
             ("oauth2", "", true), ("oauth2", #","username":"oauth2""#, true),
-            ("oauth2", #","username":"alice""#, false), ("x-access-token", #","username":"oauth2""#, false),
+            ("oauth2", #","username":"alice""#, true), ("x-access-token", #","username":"oauth2""#, true),
+            ("bob@example.test", #","username":"oauth2""#, false),
         ]
     )
-    func givesAnAgentsTokenUnderItsOwnNameOnly(name: String, own: String, isGiven: Bool) async throws {
+    func givesAnAgentsTokenUnderNoOtherPersonsName(name: String, own: String, isGiven: Bool) async throws {
         let directory = try TemporaryDirectory()
         let account = #"{"id":"1","username":"alice@example.test"}"#
         let token = #""access_token":"token","expires_at":4000000000,"serves":"https://git.test""#
