@@ -35,7 +35,7 @@ def core(measure):
 
 def option_lists():
     """The most of the table's options that another file names without asking for their values, and the file."""
-    names = set(re.findall(r'^ *"([a-z-]+)": \.', texts[VALUES], re.M))
+    names = set(re.findall(r'^ *\(\s*"([a-z-]+)",', texts[VALUES], re.M))
     if len(names) < 30:
         sys.exit(f"ERROR: {VALUES} is not read rightly")
     counts = {
