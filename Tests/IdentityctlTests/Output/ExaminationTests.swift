@@ -71,7 +71,11 @@ import Testing
     }
 
     /// An agent goes on after an upgrade, until it is ended.
-    @Test(arguments: [("0.0.9", "version 0.0.9"), (nil, "an older version"), (LibraryVersion.current, nil)] as [(String?, String?)])
+    @Test(
+        arguments: [
+            ("0.0.9", "version 0.0.9"), (nil, "an older version"), (LibraryVersion.current, nil),
+        ] as [(String?, String?)]
+    )
     func tellsAnAgentOfAnotherVersion(_ version: String?, _ words: String?) throws {
         var status = AgentAnswer.success([("locked", .bool(false)), ("profiles", .strings([]))])
         status["version"] = version.map { .string($0) }
