@@ -64,6 +64,7 @@ class Resource:
         self.lifetime, self.lock = lifetime, threading.RLock()
         self.codes, self.access, self.refresh, self.ended, self.sessions = {}, {}, {}, set(), set()
         self.needed = {}  # the scope that a tool needs
+        self.registered, self.wait = time.time(), 0.0  # the longest time between a registration and the page after it
         self.count = dict.fromkeys(("registration", "page", "refresh", "reuse", "call"), 0)
         listener = Listener(self)
         self.base = f"http://127.0.0.1:{listener.server_port}"
@@ -101,9 +102,12 @@ class Resource:
             })
         if parts.path == "/registration":
             self.note("registration")
+            self.registered = time.time()
             return request.answer(201, {**json.loads(request.body), "client_id": "c-" + secrets.token_hex(4)})
         if parts.path == "/authorization":
             self.note("page")
+            if self.count["page"] == self.count["registration"]:
+                self.wait = max(self.wait, time.time() - self.registered)
             code = secrets.token_urlsafe(16)
             self.codes[code] = query.get("scope", "notes")
             back = urllib.parse.urlencode({"code": code, "state": query.get("state", ""), "iss": self.base})
@@ -189,8 +193,11 @@ class Resource:
 class Model:
     """Calls the tools of the prompt's `STEPS:[["echo", {"text": "1"}], ["!hook"]]`, one after the other.
 
-    `said` has what the tools answered. A name with an exclamation mark calls one of `hooks` in between, once.
+    `said` has what the tools answered. A name with an exclamation mark calls one of `hooks` in between, once. A tool that is not
+    there yet is called again for ten seconds: the programs begin before their servers have answered.
     """
+
+    MISSING = ("No such tool available", "unsupported call")
 
     def __init__(self):
         self.said, self.hooks, self.done, self.lock = [], {}, set(), threading.Lock()
@@ -203,10 +210,10 @@ class Model:
             return self.openai(request, json.loads(request.body))
         return request.answer(200, {"input_tokens": 1, "data": [], "models": []})
 
-    def step(self, texts, calls, names):
+    def step(self, texts, calls, names, missing):
         """The next tool and its arguments; None at the end, and without tools, which programs ask for titles."""
         prompt = next((text for text in reversed(texts) if "STEPS:" in text), None)
-        if prompt is None or not names:
+        if prompt is None or not names or missing > 20:
             return None
         steps = json.JSONDecoder().raw_decode(prompt.split("STEPS:", 1)[1])[0]
         for index, step in enumerate(steps):
@@ -218,7 +225,10 @@ class Model:
                 if is_new:
                     self.hooks[step[0][1:]]()
             elif calls == 0:
-                return next((name for name in names if name == step[0] or name.endswith("__" + step[0])), step[0]), step[1]
+                found = next((name for name in names if name == step[0] or name.endswith("__" + step[0])), None)
+                if not found:
+                    time.sleep(0.5)
+                return found or step[0], step[1]
             else:
                 calls -= 1
         return None
@@ -228,18 +238,22 @@ class Model:
         return content if isinstance(content, str) else "".join(part.get("text", "") for part in content or [])
 
     def anthropic(self, request, asked):
-        texts, calls, said = [], 0, None
+        texts, calls, said, missing = [], 0, None, 0
         for message in asked["messages"]:
             parts = message["content"]
             for part in [{"type": "text", "text": parts}] if isinstance(parts, str) else parts:
                 if part["type"] == "text" and message["role"] == "user":
                     texts.append(part["text"])
                 elif part["type"] == "tool_result":
+                    text = self.text(part.get("content"))
+                    if any(word in text for word in self.MISSING):
+                        missing += 1
+                        continue
                     calls += 1
-                    said = self.text(part.get("content")) if message is asked["messages"][-1] else None
+                    said = text if message is asked["messages"][-1] else None
         if said is not None:
             self.said.append(said)
-        step = self.step(texts, calls, [tool["name"] for tool in asked.get("tools", [])])
+        step = self.step(texts, calls, [tool["name"] for tool in asked.get("tools", [])], missing)
         block = {"type": "text", "text": "finished"}
         delta = {"type": "text_delta", "text": "finished"}
         if step:
@@ -263,21 +277,25 @@ class Model:
         ])
 
     def openai(self, request, asked):
-        texts, calls, names, spaces = [], 0, [], {}
+        texts, calls, names, spaces, missing = [], 0, [], {}, 0
         for item in asked["input"]:
             if item.get("role") == "user":
                 texts.append(self.text(item["content"]))
             elif item.get("type") == "function_call_output":
+                text = self.text(item["output"])
+                if any(word in text for word in self.MISSING):
+                    missing += 1
+                    continue
                 calls += 1
                 if item is asked["input"][-1]:
-                    self.said.append(self.text(item["output"]))
+                    self.said.append(text)
         for tool in asked.get("tools", []):
             if tool["type"] == "namespace":
                 names += [inner["name"] for inner in tool["tools"]]
                 spaces.update({inner["name"]: tool["name"] for inner in tool["tools"]})
             elif tool["type"] == "function":
                 names.append(tool["name"])
-        step = self.step(texts, calls, names)
+        step = self.step(texts, calls, names, missing)
         item = {
             "id": "m1", "type": "message", "role": "assistant", "status": "completed",
             "content": [{"type": "output_text", "text": "finished", "annotations": []}],
