@@ -150,6 +150,10 @@ final class MCPStartProcessTests {
         #expect(names(try await bridge.answer(1)) == ["sign_in"])
         try bridge.type(#"{"id":9,"method":"ping"}"#)
         #expect(try await bridge.answer(9)["result"] != nil)
+        // Programs ask for lists by themselves.
+        try bridge.type(#"{"id":8,"method":"prompts/list"}"#)
+        let refused = try await bridge.answer(8).object("error")?.string("message")
+        #expect(refused?.contains("identityctl login --profile work") == true, "\(refused ?? "")")
         // A start opens no page, and sends nothing.
         #expect(server.requests.isEmpty && browser.address == nil)
         try bridge.type(Self.signIn)
