@@ -184,9 +184,11 @@ struct ProfilesExamination {
         _ lines: Result<Environment, any Error>
     ) async throws -> ExaminedProfile {
         let check = "profile \(name)"
+        var profile = ExaminedProfile(finding: .unknown(check, "not looked at"))
         do {
-            let environment = try lines.get()
-            let options = try ProviderOptions.parse([])
+            let (environment, options) = (try lines.get(), try ProviderOptions.parse([]))
+            profile.provider = try? ReachableProvider(options, environment)  // a mistake is told by the finding
+            profile.directory = try options.cacheChoice(environment).directory
             let client = ClientExamination(
                 options: options,
                 environment: environment,
@@ -195,18 +197,14 @@ struct ProfilesExamination {
             )
             let (store, read) = try await client.tokenStore()
             let place = store.map { ", tokens in '\($0)'" } ?? ""
-            let finding = read.state == .lack ? read.renamed(check) : try await signIn(check, name, client, place)
-            return ExaminedProfile(
-                finding: finding,
-                needsKeyring: store?.needsKeyring ?? true,
-                provider: try? ReachableProvider(options, environment),  // a mistake is told by the finding
-                directory: try options.cacheChoice(environment).directory
-            )
+            profile.finding = read.state == .lack ? read.renamed(check) : try await signIn(check, name, client, place)
+            profile.needsKeyring = store?.needsKeyring ?? true
         } catch is CancellationError {
             throw CancellationError()
         } catch {
-            return ExaminedProfile(finding: .lack(check, "it cannot be used", error))
+            profile.finding = .lack(check, "it cannot be used", error)
         }
+        return profile
     }
 
     /// - Parameter place: The store, in words after the account's.

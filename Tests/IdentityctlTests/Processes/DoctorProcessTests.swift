@@ -164,6 +164,24 @@ import Testing
         #expect(try await Tool.run(["token"], variables).status == 0)
     }
 
+    @Test(.timeLimit(.minutes(1))) func looksAtTheFilesOfEachProfile() async throws {
+        let person = try await Person()
+        #expect(try await person.run(["profile", "default", "work"]).status == 0)
+        try await person.addProfile("other", serves: [])
+        #expect(try await person.run(["profile", "set", "other", "cache=file:\(person.home)/elsewhere"]).status == 0)
+        _ = try await person.login("other")
+        let names = try FileManager.default.subpathsOfDirectory(atPath: "\(person.home)/elsewhere")
+        let path = "\(person.home)/elsewhere/\(try #require(names.first { $0.contains("/account-") }))"
+        try FileManager.default.setAttributes([.posixPermissions: 0o644], ofItemAtPath: path)
+        let found = try await doctor(["--without-browser"], person.variables)
+        let files = (found.array("checks") ?? []).compactMap { value -> JSONObject? in
+            guard case .object(let row) = value, row.string("check") == "token files" else { return nil }
+            return row
+        }
+        #expect(files.map { $0.string("state") } == ["ok", "lack"], "\(found.line)")
+        #expect(files.last?.string("advice")?.contains("chmod 600 \(path)") == true, "\(found.line)")
+    }
+
     /// The chosen store counts where none is remembered yet.
     @Test(.timeLimit(.minutes(1)), arguments: [true, false])
     func asksForNoBusThatTheChosenStoreDoesNotNeed(isNamed: Bool) async throws {
