@@ -5,16 +5,51 @@ The refresh token RT.n is redeemed once, for AT.n+1 and RT.n+1; a second use end
 for theft. After `forgives` is set, every refresh token is taken, and the access token PROBE.n says which one was sent: so the
 program itself tells what it found on the disk.
 """
+import base64
 import json
+import subprocess
+import tempfile
 import threading
+import time
 import urllib.parse
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+
+
+TENANT = "11111111-2222-4333-8444-555555555555"
+PERSON = "66666666-7777-4888-8999-aaaaaaaaaaaa"
+
+
+def encoded(content):
+    data = content if isinstance(content, bytes) else json.dumps(content).encode()
+    return base64.urlsafe_b64encode(data).rstrip(b"=").decode()
+
+
+class Key:
+    """A key that signs ID tokens."""
+
+    def __init__(self):
+        self.file = tempfile.NamedTemporaryFile(prefix="power-loss-key-")
+        subprocess.run(["openssl", "genrsa", "-out", self.file.name, "2048"], check=True, capture_output=True)
+        text = self.openssl("rsa", "-in", self.file.name, "-noout", "-modulus").decode()
+        self.modulus = bytes.fromhex(text.strip().removeprefix("Modulus="))
+
+    @staticmethod
+    def openssl(*words, text=b""):
+        return subprocess.run(["openssl", *words], input=text, check=True, capture_output=True).stdout
+
+    def signed(self, claims):
+        text = f"{encoded({'alg': 'RS256', 'kid': 'k'})}.{encoded(claims)}"
+        return f"{text}.{encoded(self.openssl('dgst', '-sha256', '-sign', self.file.name, text=text.encode()))}"
+
+    @property
+    def public(self):
+        return {"kty": "RSA", "kid": "k", "use": "sig", "alg": "RS256", "n": encoded(self.modulus), "e": "AQAB"}
 
 
 class Provider:
     def __init__(self, lifetime=3600):
         self.forgives, self.lifetime, self.next, self.ended, self.registered, self.delay = False, lifetime, 0, False, 0, 0
-        self.lock, self.requests = threading.Lock(), []
+        self.lock, self.requests, self.key = threading.Lock(), [], None
         provider = self
 
         class Exchange(BaseHTTPRequestHandler):
@@ -66,6 +101,11 @@ class Provider:
                 return 200, {"resource": api, "authorization_servers": [self.issuer], "scopes_supported": ["read"]}
             case "/.well-known/oauth-authorization-server":
                 return 200, self.metadata()
+            case "/keys":
+                return 200, {"keys": [self.key.public]}
+            case _ if path.endswith("/v2.0/.well-known/openid-configuration"):
+                self.key = self.key or Key()
+                return 200, self.metadata() | {"issuer": f"{self.issuer}/{TENANT}/v2.0", "jwks_uri": self.issuer + "/keys"}
             case "/api":
                 where = self.issuer + "/.well-known/oauth-protected-resource/api"
                 return 401, None, [("WWW-Authenticate", f'Bearer resource_metadata="{where}"')]
@@ -108,4 +148,14 @@ class Provider:
         return 200, self.answer(f"AT.{self.next}", f"RT.{self.next}")
 
     def answer(self, access, refresh):
-        return {"access_token": access, "refresh_token": refresh, "token_type": "Bearer", "expires_in": self.lifetime}
+        tokens = {"access_token": access, "refresh_token": refresh, "token_type": "Bearer", "expires_in": self.lifetime}
+        return tokens | self.person() if self.key else tokens
+
+    def person(self):
+        """Who signed in, as Entra ID says it."""
+        now = int(time.time())
+        claims = {
+            "iss": f"{self.issuer}/{TENANT}/v2.0", "sub": "subject", "aud": "test-client", "iat": now, "exp": now + 3600,
+            "tid": TENANT, "oid": PERSON, "preferred_username": "alice@example.test",
+        }
+        return {"id_token": self.key.signed(claims), "client_info": encoded({"uid": PERSON, "utid": TENANT})}

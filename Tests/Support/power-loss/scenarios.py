@@ -7,11 +7,14 @@ and the labels that are allowed at each moment. A label that begins with "broken
 The moments are what others can see: the code or refresh token that was sent, and the answer that the tool gave (an access
 token on any way out of the process, its message that the work is done, or its end).
 """
+import hashlib
 import json
 import os
 import re
 import subprocess
 from dataclasses import dataclass, field
+
+from provider import TENANT
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 PATIENCE = 20  # seconds: the tool's answer about a disk; a lease of a dead process must not hold it up
@@ -143,6 +146,15 @@ def key(tool, scenario):
     return broken(result) if exists or error_of(result) != "cache.key_unavailable" else "none"
 
 
+def shared(tool, scenario):
+    """The account in the file of other programs, after the folder beside it has got the name of this disk's place."""
+    folder, place = f"{tool.root}/state/swift-identity-client/shared", tool.place(SHARED["IDENTITYCTL_CACHE"]).removeprefix("msal:")
+    name = hashlib.sha256(f"6:shared{len(place.encode())}:{place}".encode()).hexdigest()[:32]
+    for other in os.listdir(folder) if os.path.isdir(folder) else []:
+        os.rename(f"{folder}/{other}", f"{folder}/{name}")
+    return account(tool, scenario)
+
+
 def profile(tool, scenario):
     result = tool.run(["profile", "show", "work", "--json"], scenario.variables)
     if result.returncode == 0:
@@ -186,6 +198,11 @@ class Scenario:
 
 SIGN_IN = (["import", "--refresh-token-file", "-"], b"RT.0")
 ADD_PROFILE = ["profile", "add", "work", "--client-id", "test-client", "--issuer", "{issuer}", "--scope", "scope-one"]
+# Another program's file, which has accounts of Entra ID only. What is beside it is in a folder that is named for its place.
+SHARED = {
+    "IDENTITYCTL_CACHE": "msal:{root}/state/msal.json", "IDENTITYCTL_AUTHORITY": "{issuer}/" + TENANT,
+    "IDENTITYCTL_AUTHORIZATION_ENDPOINT": "", "IDENTITYCTL_TOKEN_ENDPOINT": "",
+}
 # A credential, because the name of the encrypted store's folder is made of the key's place, and each disk has another path.
 SEALED = {"IDENTITYCTL_CACHE": "encrypted:credential=key", "CREDENTIALS_DIRECTORY": "{root}/home"}
 MAKE_KEY = (["cache", "create-key", "{root}/home/key"], b"")
@@ -235,6 +252,11 @@ ALL = [
     Scenario("heir", ["token", "--force-refresh"], account, refreshed, before=[SIGN_IN], is_heir=True),
     Scenario("removal", ["logout"], account, either("RT.1", "none"), before=[SIGN_IN], done="Signed out"),
     Scenario("encrypted", ["token", "--force-refresh"], account, refreshed, before=[MAKE_KEY, SIGN_IN], variables=SEALED),
+    Scenario("shared-file", ["token", "--force-refresh"], shared, refreshed, before=[SIGN_IN], variables=SHARED),
+    Scenario("shared-sign-in", *SIGN_IN[:1], shared, new_account, text=SIGN_IN[1], variables=SHARED, done="Signed in"),
+    Scenario(
+        "shared-removal", ["logout"], shared, either("RT.1", "none"), before=[SIGN_IN], variables=SHARED, done="Signed out",
+    ),
     Scenario(
         "move", ["cache", "move", "--to", "encrypted:credential=key"], plain, moved,
         before=[MAKE_KEY, (["cache", "move", "--to", "file"], b""), SIGN_IN], variables=DEFAULT, done="From now on",
