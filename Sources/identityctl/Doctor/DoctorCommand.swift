@@ -20,8 +20,7 @@ struct DoctorCommand: ToolCommand {
             for tokens ('identityctl integrate') has a line, and so have a scheme ('register-scheme') and the agent of \
             IDENTITYCTL_AGENT. The status is 0, or that of the first lack: 8 browser or display, 4 keyring, its key, token \
             files or agent, 3 network, 5 an answer that is not believed, or the clock, 2 a sign-in has ended, or that of a tool \
-            is missing, 7 a client that the provider does not know any more, 64 a line or file that cannot be used, 1 a helper \
-            does not lead here.
+            is missing, 64 a line or file that cannot be used, 1 a helper does not lead here.
             """
     )
 

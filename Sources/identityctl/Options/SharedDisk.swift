@@ -7,8 +7,8 @@ import IdentityKeyring
 enum SharedDisk {
     /// The end of the promises for sign-ins there, without a capital and an end.
     static let note = """
-        this is no local disk: use the sign-ins there from one computer and one mount only, because its locks may not be seen from \
-        another, and refresh tokens would be spent twice
+        other computers or mounts may not see the locks of this file system: use the sign-ins there from one computer and one mount \
+        only, or refresh tokens can be spent twice
         """
 }
 

@@ -278,7 +278,7 @@ import Testing
         let person = try await Person()
         let mount = try Mount(at: "\(person.home)/cache")
         defer { mount.end() }
-        let words = "this is no local disk"
+        let words = "may not see the locks of this file system"
         var notes: [Bool] = []
         for _ in 0..<2 {
             let tool = try Tool(["login", "--profile", "work"], person.variables)
