@@ -218,12 +218,11 @@ struct ResourceDiscovery: Sendable {
         let challenges = response.map(Self.challenges) ?? []
         let named = challenges.lazy.compactMap { $0.parameters["resource_metadata"] }.first
         var tried: [String] = []
+        let isHere = named.flatMap { WebAddress($0) }?.mayBeLoopback == true && address.mayBeLoopback
         if let named, !isAskable(named) {
-            let isHere = address.mayBeLoopback && WebAddress(named)?.mayBeLoopback == true
             let reason =
                 isHere
-                ? "this computer by another name or port; call the API by that one"
-                : "neither https on another computer, nor at the API's own origin"
+                ? "this computer by another name or port" : "neither https on another computer, nor at the API's own origin"
             tried.append("\(WireText.quoted(named)) (not asked: \(reason))")
         }
         for candidate in candidates(named) {
@@ -244,12 +243,15 @@ struct ResourceDiscovery: Sendable {
             return ProtectedResource(metadata, place: place, demanded: Self.scopes(challenges))
         }
         let isMissing = response?.status == .notFound
+        let advice =
+            isMissing
+            ? "Check its path."
+            : isHere ? "Call it by the name that its answer has." : "Configure the authority in place of it."
         throw context.error(
             .unsupported,
             """
             \(address.withoutQuery)\(isMissing ? " answers 404, and" : "") does not say who issues its tokens (RFC 9728): \
-            nothing that can be used is at \(tried.joined(separator: ", ")). \
-            \(isMissing ? "Check its path." : "Configure the authority in place of it.")
+            nothing that can be used is at \(tried.joined(separator: ", ")). \(advice)
             """
         )
     }

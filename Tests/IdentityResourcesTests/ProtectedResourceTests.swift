@@ -104,8 +104,8 @@ struct ProtectedResourceTests {
         ),
         (
             "http://127.0.0.1:1/mcp", 401, #"Bearer resource_metadata="http://localhost:1/m""#,
-            "'http://localhost:1/m' (not asked: this computer by another name or port; call the API by that one)",
-            "Configure the authority in place of it."
+            "'http://localhost:1/m' (not asked: this computer by another name or port)",
+            "Call it by the name that its answer has."
         ),
         (
             "https://h/mcp", 401, #"Bearer resource_metadata="http://localhost:1/m""#, "neither https on another",

@@ -99,7 +99,9 @@ struct AgentClient: Sendable {
 extension AgentClient {
     /// Whether the agent runs on another machine, and its socket is forwarded to here: the one for control is missing.
     static func isForwarded(_ socket: Given) async -> Bool {
-        guard SystemCall.exists(socket.text), !SystemCall.exists(AgentSocket.controlPath(socket.text)) else { return false }
+        guard SystemCall.exists(socket.text), !SystemCall.exists(AgentSocket.controlPath(socket.text)) else {
+            return false
+        }
         // systemd listens for an agent of this machine, and starts it at the first request. The answer is of no interest.
         _ = try? await AgentClient(socket: socket).ask(.status)
         return !SystemCall.exists(AgentSocket.controlPath(socket.text))

@@ -72,6 +72,7 @@ extension CallCommand {
             } catch let error as AuthenticationError
                 where .clientNotRegistered ~= error.code && environment.profile?.isOfRegistration == true
             {
+                session.noteClient(after: error)
                 throw AuthenticationError(forgottenAt: application.configuration.authority, error)
             }
             session.warn(ofClaimsMissingIn: result, wanting: parameters.scopes)

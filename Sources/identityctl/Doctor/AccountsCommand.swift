@@ -91,7 +91,9 @@ struct AccountsCommand: ToolCommand {
         for tool in IntegratedTool.all where tool.asks == .servers {
             // A file that cannot be read names nothing.
             for use in (try? await tool.integration(in: home).uses()) ?? [] {
-                let isOurs = use.profile.map { $0 == profile.name.text } ?? use.resource.map { (try? profile.reaches($0)) == true }
+                let isOurs =
+                    use.profile.map { $0 == profile.name.text }
+                    ?? use.resource.map { (try? profile.reaches($0)) == true }
                 if isOurs == true { found.append("\(tool.name): \(use.text)") }
             }
         }

@@ -69,7 +69,9 @@ extension MCPBridge {
             guard let own = tool.answer(to: message, version) else { throw error }
             try await tellAhead(own, to: message, isOwn: true)
         } catch is DeadlineExceeded {
-            throw MCPMessage.Problem("The server did not answer within 20 s. Start it anew in this program when it does.")
+            throw MCPMessage.Problem(
+                "The server did not answer within 20 s. Start it anew in this program when it does."
+            )
         }
     }
 

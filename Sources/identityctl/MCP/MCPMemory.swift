@@ -136,7 +136,10 @@ extension MCPMessage {
         let now = try members.members("result")
         let speaks: Bool
         if let version {
-            speaks = if case .array(let all)? = try now?.value("supportedVersions") { all.contains(.string(version)) } else { false }
+            speaks =
+                if case .array(let all)? = try now?.value("supportedVersions") { all.contains(.string(version)) } else {
+                    false
+                }
         } else {
             speaks = try now?.value("protocolVersion") == before.value("protocolVersion")
         }
@@ -144,7 +147,8 @@ extension MCPMessage {
             return Problem("The server speaks another revision of the protocol now. Start it anew in this program.")
         }
         guard case .object(let old)? = try before.value("capabilities") else { return nil }
-        let new: JSONObject = if case .object(let object)? = try now?.value("capabilities") { object } else { JSONObject() }
+        let new: JSONObject =
+            if case .object(let object)? = try now?.value("capabilities") { object } else { JSONObject() }
         guard let lost = old.members.first(where: { new[$0.name] == nil })?.name else { return nil }
         return Problem(
             "The server does not offer '\(lost.printable)' any more, of which this program was told. Start it anew in this program."

@@ -75,7 +75,9 @@ final class MCPOffer: Sendable {
             return (state.write, state.opened)
         }
         for id in opened {
-            await write?(Self.notification("notifications/elicitation/complete", JSONObject([("elicitationId", .string(id))])))
+            await write?(
+                Self.notification("notifications/elicitation/complete", JSONObject([("elicitationId", .string(id))]))
+            )
         }
         return value
     }

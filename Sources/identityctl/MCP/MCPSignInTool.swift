@@ -46,7 +46,10 @@ struct MCPSignInTool: Sendable {
                 "serverInfo",
                 .object(JSONObject([("name", .string("identityctl")), ("version", .string(LibraryVersion.current))]))
             ),
-            ("instructions", .string("\(need) Call the tool '\(Self.name)', which opens a page in the browser. \(way)")),
+            (
+                "instructions",
+                .string("\(need) Call the tool '\(Self.name)', which opens a page in the browser. \(way)")
+            ),
         ])
     }
 

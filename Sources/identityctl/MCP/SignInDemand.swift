@@ -21,7 +21,9 @@ struct SignInDemand: Hashable, Sendable {
         let named = error.challenge?.scopes ?? []
         scopes = named.union(demanded)
         isForMore = !named.isEmpty
-        if isForMore || error.isOfRefusedToken { refused = token.map { Digest.hexadecimal(of: [$0]) } }
+        // Such a token is still good by its time.
+        let isRefused = isForMore || error.isOfRefusedToken || error.isOfForgottenClient
+        if isRefused { refused = token.map { Digest.hexadecimal(of: [$0]) } }
     }
 
     init(scopes: Set<Scope> = [], refused: String? = nil, isForMore: Bool = false) {

@@ -31,7 +31,10 @@ struct MCPHostStartTests {
 
     @Test func saysWhatTheProgramWould() async throws {
         let start = MCPHostStart()
-        #expect(await failure(start, #"echo '{"id":1,"error":{"code":-1,"message":"no luck"}}'; cat >/dev/null"#) == "no luck")
+        #expect(
+            await failure(start, #"echo '{"id":1,"error":{"code":-1,"message":"no luck"}}'; cat >/dev/null"#)
+                == "no luck"
+        )
         #expect(await failure(start, "echo broken >&2") == "broken")
         #expect(await failure(MCPHostStart(seconds: 1), "exec sleep 30").contains("within 1 s"))
     }

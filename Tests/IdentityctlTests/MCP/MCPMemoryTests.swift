@@ -42,7 +42,9 @@ import Testing
         #expect(try await memory().answer(to: request("prompts/list"), "2025-11-25") == nil)
         // The next answer takes its place.
         try await memory().note(answer(#""result":{"tools":[]}"#), to: list, "2025-11-25")
-        #expect(await memory().answer(to: list, "2025-11-25")?.line == Array(#"{"id":"new","result":{"tools":[]}}"#.utf8))
+        #expect(
+            await memory().answer(to: list, "2025-11-25")?.line == Array(#"{"id":"new","result":{"tools":[]}}"#.utf8)
+        )
     }
 
     /// What is not whole is not kept, and takes the place of what was.

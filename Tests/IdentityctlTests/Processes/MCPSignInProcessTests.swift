@@ -123,15 +123,22 @@ struct MCPSignInProcessTests {
 
     /// The reason is in the answer, no page was opened, and the next message tries again.
     @Test func saysWhyASignInCameToNothing() async throws {
-        setup.provider.settings.registersClients = false
+        setup.provider.settings.resource?.authorizationServers = [setup.issuer, "https://other.example"]
         let bridge = try bridge()
         let text = text(try await bridge.answer(1))
-        #expect(text.contains("registers no program by itself") && text.hasSuffix("identityctl login --resource \(url) --client-id ID"))
+        #expect(text.contains("takes tokens of several servers") && text.contains("run: identityctl login --resource"))
         #expect(browser.address == nil && browser.question == nil)
-        setup.provider.settings.registersClients = true
+        setup.provider.settings.resource?.authorizationServers = nil
         try bridge.type(#"{"id":2,"method":"x"}"#)
         try await visit(bridge)
         #expect(self.text(try await bridge.answer(2)).contains("no method, result or error"))
+    }
+
+    @Test func namesTheOptionForAClientWhereTheServerRegistersNone() async throws {
+        setup.provider.settings.registersClients = false
+        let text = text(try await bridge().answer(1))
+        #expect(text.contains("registers no program by itself"), "\(text)")
+        #expect(text.hasSuffix("run: identityctl login --resource \(url) --client-id ID"), "\(text)")
     }
 
     /// After the question, a page for each message would be too many.

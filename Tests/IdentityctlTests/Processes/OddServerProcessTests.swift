@@ -102,11 +102,10 @@ struct OddServerProcessTests {
         #expect(try await signingIn("login", "--resource", url).status == 0)
         let first = try await run("registration").output
         setup.provider.failAlways(.token, with: .refusal("invalid_client", status: 401))
-        setup.provider.failNext(.resource, with: .refusal("invalid_token", status: 401))
-        // What is known of it is in 'doctor'.
         #expect(try await run("token", "--resource", url, "--force-refresh").status != 0)
         let examined = try await run("doctor", url)
         #expect(examined.status == 2 && examined.output.contains("did not know any more"), "\(examined)")
+        setup.provider.failNext(.resource, with: .refusal("invalid_token", status: 401))
         let bridge = try Tool(["mcp", url], variables)
         try bridge.type(#"{"id":1,"method":"x"}"#)
         _ = try await bridge.shownAddress()
@@ -163,6 +162,7 @@ struct OddServerProcessTests {
     /// A web application answers the first place of the metadata with its page; and an issuer is spelled with a slash that its
     /// metadata do not have.
     @Test(arguments: [true, false]) func goesOnBesidePagesAndASlash(hasPages: Bool) async throws {
+        setup.provider.settings.namesIssuerInResponse = false
         let published = Shared<LoopbackResponse?>(nil)
         let server = try server { request, origin in
             switch request.path {
@@ -206,41 +206,39 @@ struct OddServerProcessTests {
 
     /// A sign-in for the whole host is known, and one of its tenants has a server of its own: its 401 leads there.
     @Test func keepsTwoTenantsApart() async throws {
-        let issuer = setup.issuer
-        let (provider, isBobKnown) = (setup.provider, Shared(false))
+        let next = try ToolSetup()
+        next.provider.settings.resource = TestIdentityProvider.Resource(scopes: ["read"])
+        next.provider.settings.registersClients = true
+        let (issuer, other) = (setup.issuer, next.issuer)
+        let (provider, bobs) = (setup.provider, next.provider)
         let server = try server { request, origin in
-            let token = request.headers["Authorization"]?.dropFirst("Bearer ".count) ?? ""
             switch request.path {
             case Self.resourcePlace: return Self.document(origin, at: issuer)
-            case Self.resourcePlace + "/bob/mcp": return Self.document(origin + "/bob/mcp", at: issuer)
+            case Self.resourcePlace + "/bob/mcp": return Self.document(origin + "/bob/mcp", at: other)
             case "/alice/mcp", "/bob/mcp":
                 let isBobs = request.path == "/bob/mcp"
-                let isAccepted = provider.accepts(accessToken: String(token)) && (!isBobs || isBobKnown.value)
+                let token = request.headers["Authorization"]?.dropFirst("Bearer ".count) ?? ""
                 let place = origin + Self.resourcePlace + (isBobs ? "/bob/mcp" : "")
-                guard isAccepted else { return .unauthorized(#"Bearer resource_metadata="\#(place)""#) }
+                guard (isBobs ? bobs : provider).accepts(accessToken: String(token)) else {
+                    return .unauthorized(#"Bearer resource_metadata="\#(place)""#)
+                }
                 return request.method == "POST"
                     ? .json(#"{"jsonrpc":"2.0","id":1,"result":{}}"#) : LoopbackResponse(status: 405)
             default: return nil
             }
         }
         provider.settings.resource?.identifier = server.origin
-        let first = try Tool(["mcp", server.origin + "/alice/mcp"], variables)
-        try first.type(#"{"jsonrpc":"2.0","id":1,"method":"x"}"#)
-        try await visit(first)
-        #expect(try await first.answer(1)["result"] != nil)
-        provider.settings.resource?.identifier = server.origin + "/bob/mcp"
-        let second = try Tool(["mcp", server.origin + "/bob/mcp"], variables)
-        try second.type(#"{"jsonrpc":"2.0","id":1,"method":"x"}"#)
-        _ = try await second.shownAddress()
-        #expect(second.question?.contains(server.origin + "/bob/mcp") == true)
-        isBobKnown.withLock { $0 = true }
-        try await visit(second)
-        #expect(try await second.answer(1)["result"] != nil)
+        bobs.settings.resource?.identifier = server.origin + "/bob/mcp"
+        for tenant in ["/alice/mcp", "/bob/mcp"] {
+            let bridge = try Tool(["mcp", server.origin + tenant], variables)
+            try bridge.type(#"{"jsonrpc":"2.0","id":1,"method":"x"}"#)
+            try await visit(bridge)
+            #expect(bridge.question?.contains(tenant == "/bob/mcp" ? server.origin + tenant : server.origin) == true)
+            #expect(try await bridge.answer(1)["result"] != nil)
+        }
         // Each has tokens of its own from now on.
-        let sent = server.requests.filter { $0.method == "POST" }.compactMap { $0.headers["Authorization"] }
-        let alices = try await run("token", "--resource", server.origin + "/alice/mcp").output.dropLast()
-        #expect(sent.last?.hasSuffix(alices) == false)
-        #expect(try await answer(first, 1)["result"] != nil)
+        #expect(try await hasToken(server.origin + "/alice/mcp"))
+        #expect(try await hasToken(server.origin + "/bob/mcp", of: bobs))
     }
 
     /// Other programs have the ports to which the browser comes back.

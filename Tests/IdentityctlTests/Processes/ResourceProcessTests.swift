@@ -161,7 +161,10 @@ struct ResourceProcessTests {
         }
         #expect(setup.provider.requests.isEmpty)
         let device = try await Tool.run(["login", "--resource", url, "--device-code"], alone)
-        #expect(device.status == 2 && device.errors.contains("login --resource \(url) --issuer \(setup.issuer)"))
+        #expect(
+            device.status == 2
+                && device.errors.contains("login --resource \(url) --device-code --issuer \(setup.issuer)")
+        )
         #expect(count(.deviceAuthorization) == 0)
     }
 

@@ -124,7 +124,9 @@ import Testing
         for preset in Preset.all {
             let lines = try preset.lines(domain: preset.needsDomain ? "id.example.com" : nil)
             let text = "client-id = c\n" + lines.map { "\($0.name) = \($0.value)\n" }.joined()
-            #expect(throws: Never.self, "\(preset.name)") { try ProfileCheck.check(profile(text, preset.name), Environment([:])) }
+            #expect(throws: Never.self, "\(preset.name)") {
+                try ProfileCheck.check(profile(text, preset.name), Environment([:]))
+            }
             // What is sent is what a person is told to register.
             let redirect = lines.first { $0.name == "redirect-uri" }?.value
             #expect(redirect.map { preset.registration.contains($0) } != false, "\(preset.name)")
