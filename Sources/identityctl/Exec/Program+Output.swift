@@ -24,7 +24,7 @@ extension Program {
     /// Runs the program to its end. It and the programs that it starts are ended after `limit`, and if the task is cancelled.
     ///
     /// - Parameters:
-    ///   - input: What the program reads: a few lines.
+    ///   - input: A few lines that the program reads.
     ///   - isDone: Whether the program has written what is wanted. Its input ends only then.
     /// - Throws: `CommandFailure`, `SystemFailure`, `CancellationError`.
     func run(

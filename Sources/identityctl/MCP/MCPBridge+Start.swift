@@ -14,7 +14,7 @@ extension MCPBridge {
     /// Requests that hosts send by themselves, without a person who wants something.
     private static let own: Set = ["ping", "logging/setLevel"]
 
-    /// What a host knows of the server, and where from.
+    /// The host's knowledge of the server, and its source.
     struct Start {
         /// The revision that the host asked for first, up to 2025-11-25.
         var revision: String?
@@ -22,7 +22,7 @@ extension MCPBridge {
         var asked: Set<String> = []
         /// The answer to the first message that the host has.
         var told: MCPMessage?
-        /// What the host has of each list, as a number that is another one for another list.
+        /// A number for each list that the host has, which is another one for another list.
         var lists: [String: Int] = [:]
         /// Whether the host has an answer that the server did not give now, so that no session has begun.
         var isAhead = false

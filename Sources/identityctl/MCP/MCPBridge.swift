@@ -21,7 +21,7 @@ final class MCPBridge: Sendable {
         /// The host's first messages, which are repeated where a server has forgotten its session.
         var initialize: MCPMessage?
         var initialized: MCPMessage?
-        /// What the host knows of the server, and where from.
+        /// The host's knowledge of the server, and its source.
         var start = Start()
         /// The revision that host and server agreed on, up to 2025-11-25.
         var version: String?

@@ -63,7 +63,8 @@ struct MCPCommand: ToolCommand {
         let address = try call.address()
         let access = try MCPAccess(self, session)
         access.prepare()
-        let directory = try? ProfileDirectory(session.environment).answerDirectory  // without one, nothing is remembered
+        // Without a directory, nothing is remembered.
+        let directory = try? ProfileDirectory(session.environment).answerDirectory
         let memory = MCPMemory(directory: directory, server: url) { try await access.account }
         let tool = MCPSignInTool(server: url, command: login(demanding: [], session.environment))
         let request = HTTPRequest(.post, to: address)

@@ -6,7 +6,7 @@ import IdentityClient
 import OAuthWire
 import SystemSupport
 
-/// What a server answered to the first messages of hosts, so that the next start of a host waits for nothing: a file for each
+/// The answers of a server to the first messages of hosts, so that the next start of a host waits for nothing: a file for each
 /// server, account and revision. It holds no secret.
 struct MCPMemory: Sendable {
     /// The lists by which a host learns what a server has, each with the notification that it has changed.

@@ -3,7 +3,7 @@
 import IdentityClient
 import OAuthWire
 
-/// What a bridge answers by itself while no account is signed in and nothing of the server is known: a server with one tool, which
+/// The answers of a bridge by itself while no account is signed in and nothing of the server is known: a server with one tool, which
 /// signs in.
 struct MCPSignInTool: Sendable {
     static let name = "sign_in"

@@ -47,7 +47,7 @@ import Testing
         )
     }
 
-    /// What is not whole is not kept, and takes the place of what was.
+    /// An answer that is not whole is not kept, and takes the place of an older one.
     @Test(arguments: [
         #""result":{"tools":[],"nextCursor":"2"}"#,
         #""result":{"tools":["\#(String(repeating: "x", count: 2 << 20))"]}"#,

@@ -12,7 +12,7 @@ import Testing
 /// The start of a host, which waits neither for a person nor, if it was there before, for the server.
 @Suite(.serialized, .timeLimit(.minutes(1)))
 final class MCPStartProcessTests {
-    /// What the server answers.
+    /// The server's answers.
     private struct Behaviour: Sendable {
         var version = "2025-11-25"
         var capabilities = #"{"tools":{},"prompts":{}}"#
