@@ -114,7 +114,7 @@ struct MCPMemory: Sendable {
         let files = names.map { name -> (path: String, written: Int) in
             var status = stat()
             _ = unsafe stat("\(directory)/\(name)", &status)
-            return ("\(directory)/\(name)", status.st_mtim.tv_sec)
+            return ("\(directory)/\(name)", status.st_mtim.tv_sec * 1_000_000_000 + status.st_mtim.tv_nsec)
         }
         for file in files.sorted(by: { $0.written < $1.written }).dropLast(Self.maximumFiles) {
             _ = PlainFile.remove(file.path)
