@@ -222,7 +222,8 @@ struct ResourceDiscovery: Sendable {
         if let named, !isAskable(named) {
             let reason =
                 isHere
-                ? "this computer by another name or port" : "neither https on another computer, nor at the API's own origin"
+                ? "this computer by another name or port"
+                : "neither https on another computer, nor at the API's own origin"
             tried.append("\(WireText.quoted(named)) (not asked: \(reason))")
         }
         for candidate in candidates(named) {

@@ -9,7 +9,7 @@ enum PlainReport {
     /// Returns one line for each account: the username or else the name, the ID, the environment, `default` for the default
     /// account, and the end of the sign-in if the provider told it. Tabs separate them, or columns for a person.
     ///
-    /// - Parameter nameless: What stands for the name of an account without one.
+    /// - Parameter nameless: The words for an account without a name.
     static func accounts(
         _ accounts: [Account],
         default chosen: Account? = nil,

@@ -262,7 +262,7 @@ struct OddServerProcessTests {
 
     // MARK: - A refusal
 
-    /// What a lying server says.
+    /// The words of a lying server.
     enum Lie: CaseIterable {
         /// The metadata of the named server are another server's.
         case issuer
