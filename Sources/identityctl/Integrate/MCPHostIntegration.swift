@@ -24,7 +24,8 @@ struct MCPServerEntry: Hashable, Sendable {
     /// The command with which a person signs in for it.
     var login: SharedOptions {
         let named = options.isEmpty || profile == nil ? [("--resource", address)] + options : options
-        return named.reduce(SharedOptions()) { $0.replacing($1.0, with: $1.1) }
+        let login = named.reduce(SharedOptions()) { $0.replacing($1.0, with: $1.1) }
+        return profile == nil ? login.adding(flag: "--mcp") : login
     }
 
     /// - Parameter name: The name; the address's host with dashes for periods unless given.
