@@ -45,9 +45,10 @@ package enum StandStill: String, CaseIterable, Sendable {
     }
 }
 
-/// The states of a process's threads. See proc(5).
+/// The states of a process's threads, none if it has ended. See proc(5).
 private func threads(of process: pid_t) throws -> [Character?] {
-    try FileManager.default.contentsOfDirectory(atPath: "/proc/\(process)/task").map { thread in
+    guard FileManager.default.fileExists(atPath: "/proc/\(process)/task") else { return [] }
+    return try FileManager.default.contentsOfDirectory(atPath: "/proc/\(process)/task").map { thread in
         // A thread that has ended meanwhile has no state.
         let line = try? String(contentsOfFile: "/proc/\(process)/task/\(thread)/stat", encoding: .utf8)
         return line?.split(separator: ")").last?.first { $0 != " " }
