@@ -26,7 +26,7 @@ package enum StandStill: String, CaseIterable, Sendable {
     /// The kernel lets one thread take the signal. Until it gets its turn, which is late on a busy machine, the others go on.
     package static func stop(_ process: pid_t) async throws {
         kill(process, SIGSTOP)
-        try await wait { try threads(of: process).allSatisfy { $0 == "T" || $0 == "t" } }
+        try await wait { threads(of: process).allSatisfy { $0 == "T" || $0 == "t" } }
     }
 
     /// Lets a process stand still while `body` runs.
@@ -46,9 +46,9 @@ package enum StandStill: String, CaseIterable, Sendable {
 }
 
 /// The states of a process's threads, none if it has ended. See proc(5).
-private func threads(of process: pid_t) throws -> [Character?] {
-    guard FileManager.default.fileExists(atPath: "/proc/\(process)/task") else { return [] }
-    return try FileManager.default.contentsOfDirectory(atPath: "/proc/\(process)/task").map { thread in
+private func threads(of process: pid_t) -> [Character?] {
+    let threads = (try? FileManager.default.contentsOfDirectory(atPath: "/proc/\(process)/task")) ?? []  // ended
+    return threads.map { thread in
         // A thread that has ended meanwhile has no state.
         let line = try? String(contentsOfFile: "/proc/\(process)/task/\(thread)/stat", encoding: .utf8)
         return line?.split(separator: ")").last?.first { $0 != " " }
