@@ -44,8 +44,8 @@ public final class PublicClientApplication: Sendable {
             )
         }
         let secret = configuration.clientSecret?.rawValue.utf8
-        guard secret?.allSatisfy({ (0x20...0x7E).contains($0) }) ?? true, secret?.count ?? 0 <= 1024 else {
-            let problem = "The client secret has a line end or other than printable ASCII, or more than 1,024 bytes."
+        guard secret?.allSatisfy({ $0 >= 0x20 && $0 != 0x7F }) ?? true, secret?.count ?? 0 <= 1024 else {
+            let problem = "The client secret has a line end or another control character, or more than 1,024 bytes."
             throw AuthenticationError(.invalidArgument, problem)
         }
         guard configuration.requestTimeout > .zero, configuration.requestTimeout <= EndpointClient.maximumDeadline,

@@ -11,14 +11,14 @@ import Testing
 @Suite struct ProfileLinesTests {
     /// The options that belong to one call: a profile's line would be wrong for the others.
     private static let ofOneCall: [String: Set] = [
-        "login": ["finish", "grant", "grant-parameter-file", "record", "start"],
+        "login": ["finish", "grant", "grant-parameter-file", "mcp", "record", "start"],
         "token": ["nonce", "output", "record", "request", "watch"], "logout": ["all", "discard"],
         "accounts": ["default", "support"], "ssh-certificate": ["output"],
         "exchange": ["actor-token-file", "actor-token-type", "record", "subject-token-file", "subject-token-type"],
         "exec": ["companion", "detached", "env", "token-file"],
         "import": ["device-secret", "device-secret-type", "from", "refresh-token-file"],
         "call": ["data", "header", "include", "method", "output", "upload", "verbose"],
-        "mcp": ["renew", "refused"],
+        "mcp": ["more", "page", "renew", "refused"],
     ]
 
     /// The names whose value may be any text.
