@@ -18,7 +18,7 @@ WORKS = [
     ("hit-memory-1", "silent hit from memory, 1 account", 20000, 2000, 20),
     ("subset-memory-1", "  of a part of the scopes", 20000, 1000, 20),
     ("subset-memory-1000", "  the same, 1,000 accounts", 20000, 20, 20),
-    ("hit-file", "silent hit, unchanged file", 20000, 2000, 15),
+    ("hit-file", "silent hit, unchanged file", 20000, 2000, 8),
     ("refresh-1", "a refresh saved, file, 1 account", 50, 10, None),
     ("refresh-1000", "a refresh saved, file, 1,000 accounts", 50, 1, None),
     ("remove-1000", "remove, file, 1,000 accounts", 20, 1, None),
