@@ -180,7 +180,9 @@ final class Session: Sendable {
     /// Returns the error of a command that only reads: if no store was chosen yet, no account is signed in, and the missing
     /// keyring is not the reason.
     func withoutStore(_ error: any Error) async -> any Error {
-        guard let store = desktop.withLock({ $0 }), let absence = error as? AuthenticationError,
+        // Where the keyring was named, it is what is missed.
+        guard let store = desktop.withLock({ $0 }), store.cache.accepts(.file),
+            let absence = error as? AuthenticationError,
             absence.isKeyringAbsence
         else { return error }
         do {
