@@ -115,9 +115,17 @@ def crowd():
         send(process, REQUEST)
     for process in running:
         assert result(process)["serverInfo"]
+        send(process, {"jsonrpc": "2.0", "id": 2, "method": "tools/list"})
+    for process in running:
+        assert [tool["name"] for tool in result(process)["tools"]] == ["sign_in"]
+    for process in running:
+        send(process, {"jsonrpc": "2.0", "id": 3, "method": "tools/call", "params": {"name": "sign_in", "arguments": {}}})
+    for process in running:
+        answer = result(process)
+        assert not answer.get("isError"), answer
         end(process)
     wait_until_none_is_left()
-    print("    twenty bridges at once")
+    print("    twenty bridges sign in at once")
 
 
 def kill(seconds):
