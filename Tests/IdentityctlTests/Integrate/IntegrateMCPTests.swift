@@ -277,7 +277,7 @@ import Testing
         let person = try await Person()
         let entry = #"{"type":"stdio","command":"identityctl","args":["mcp","\#(Self.address)"],"env":{}}"#
         let other = #"{"command":"npx","args":["x"]}"#
-        let project = #"{"/work/p": {"mcpServers": {"notes": \#(entry), "mine": \#(other)}, "a": 1}, "/work/q": {}}"#
+        let project = #"{"/srv/p": {"mcpServers": {"notes": \#(entry), "mine": \#(other)}, "a": 1}, "/srv/q": {}}"#
         try person.write(#"{"projects": \#(project), "mcpServers": {"all": \#(entry)}}"#, to: ".claude.json")
         let teams = #"{"mcpServers": {"team": \#(entry)}}"#
         try person.write(teams, to: "proj/.mcp.json")
@@ -287,14 +287,14 @@ import Testing
             try await person.shell("cd \(person.home)/proj && \(tool) \(line)")
         }
         let doctor = try await inProject("doctor --without-browser").output
-        for name in ["all (no token)", "notes in /work/p (no token)", "team in \(person.home)/proj (no token)"] {
+        for name in ["all (no token)", "notes in /srv/p (no token)", "team in \(person.home)/proj (no token)"] {
             #expect(doctor.contains(name), "\(doctor)")
         }
         #expect(doctor.contains("vscode"))
         // The file that a team shares stays.
         let undone = try await inProject("integrate claude-code --undo")
         #expect(undone.status == 0 && undone.errors.contains("'team' in ./.mcp.json"), "\(undone)")
-        let kept = #"{"/work/p": {"mcpServers": {"mine": \#(other)}, "a": 1}, "/work/q": {}}"#
+        let kept = #"{"/srv/p": {"mcpServers": {"mine": \#(other)}, "a": 1}, "/srv/q": {}}"#
         #expect(person.text(".claude.json") == #"{"projects": \#(kept)}"#)
         #expect(person.text("proj/.mcp.json") == teams)
         #expect(try await inProject("integrate claude-code --undo").errors.contains("Nothing to change"))
