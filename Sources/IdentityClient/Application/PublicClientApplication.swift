@@ -30,9 +30,10 @@ public final class PublicClientApplication: Sendable {
     /// Creates an application object, without network or file access.
     ///
     /// - Throws: `AuthenticationError.Code.invalidArgument` when the client identifier is empty, longer than 4,096
-    ///   bytes, not printable ASCII or has a space at its end, the client secret is longer than 1,024 bytes or not printable ASCII, `requestTimeout` is not
-    ///   above 0 and at most 60 s, `expirationLeeway` or `clockTolerance` is negative, a broker is set and the
-    ///   authority is not Entra ID's, the authority cannot follow `dpop`, or one of `extraTokenParameters` cannot be sent.
+    ///   bytes, not printable ASCII or has a space at its end, the client secret is longer than 1,024 bytes or has a control
+    ///   character, `requestTimeout` is not above 0 and at most 60 s, `expirationLeeway` or `clockTolerance` is negative, a
+    ///   broker is set and the authority is not Entra ID's, the authority cannot follow `dpop`, or one of
+    ///   `extraTokenParameters` cannot be sent.
     public init(_ configuration: Configuration) throws {
         let clientID = configuration.clientID.rawValue
         guard !clientID.isEmpty, clientID.utf8.count <= 4096, clientID.utf8.allSatisfy({ (0x20...0x7E).contains($0) }),

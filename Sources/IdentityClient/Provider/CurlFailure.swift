@@ -172,6 +172,6 @@ extension CurlSettings {
     fileprivate var proxyPlace: String {
         proxy == nil
             ? "https_proxy and all_proxy, and no_proxy, which takes names such as .example.com without * and port"
-            : "its address, \(WireText.quoted(String(proxy?.place ?? "")))"
+            : "its address, \(WireText.quoted(proxy?.place ?? ""))"
     }
 }

@@ -150,8 +150,11 @@ struct ProxyAddress: Sendable, CustomStringConvertible, CustomReflectable {
     /// Whether the address can be passed to libcurl, which checks the rest.
     var isPlain: Bool { text.utf8.allSatisfy { (0x21...0x7E).contains($0) } }
 
-    /// The host and the port.
-    var place: Substring { text.split(separator: "@").last?.split(separator: "://").last ?? "" }
+    /// The host and the port, looked for by bytes: a sign with an accent is another character, and a password stands before it.
+    var place: String {
+        let place = text.utf8.split(separator: UInt8(ascii: "@")).last?.split(separator: "://".utf8).last
+        return place.map { String(Substring($0)) } ?? ""
+    }
 
     var description: String { "ProxyAddress(redacted)" }
 

@@ -1,6 +1,5 @@
 // Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
 
-import Synchronization
 import SystemSupport
 
 /// The recently read records and the fingerprints that prove their files unchanged. Bounded in bytes.
@@ -68,25 +67,19 @@ struct FileMemory {
     /// - Parameter makesRoom: Whether other records are dropped to make room. A record that a sweep has read drops no
     ///   other record: a sweep of more records than there is room for would drop them all, including those in use, and
     ///   the next sweep would find none either.
-    /// - Returns: The previously remembered record.
-    @discardableResult
-    mutating func remember(_ entry: Entry, for key: CacheKey, makesRoom: Bool = true) -> Entry? {
-        let old = forget(key)
-        guard makesRoom || cost + entry.cost <= limit else { return old }
+    mutating func remember(_ entry: Entry, for key: CacheKey, makesRoom: Bool = true) {
+        forget(key)
+        guard makesRoom || cost + entry.cost <= limit else { return }
         uses &+= 1
         slots[key] = Slot(entry, for: key, lastUse: uses)
         cost += entry.cost
         if cost > limit { makeRoom() }
-        return old
     }
 
-    /// - Returns: The forgotten record.
-    @discardableResult
-    mutating func forget(_ key: CacheKey) -> Entry? {
-        guard let slot = slots.removeValue(forKey: key) else { return nil }
+    mutating func forget(_ key: CacheKey) {
+        guard let slot = slots.removeValue(forKey: key) else { return }
         if latest === slot { latest = nil }
         cost -= slot.entry.cost
-        return slot.entry
     }
 
     /// Drops the least recently used records until a quarter of the memory is free, so that this is seldom needed.

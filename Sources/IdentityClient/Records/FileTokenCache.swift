@@ -276,11 +276,11 @@ extension FileTokenCache {
         isSweep: Bool = false
     ) {
         let entry = FileMemory.Entry(path: path, record: record, fingerprint: fingerprint, isSettled: isSettled)
-        _ = memory.withLock { $0.remember(entry, for: key, makesRoom: !isSweep) }
+        memory.withLock { $0.remember(entry, for: key, makesRoom: !isSweep) }
     }
 
     func forget(_ key: CacheKey) {
-        _ = memory.withLock { $0.forget(key) }
+        memory.withLock { $0.forget(key) }
     }
 }
 

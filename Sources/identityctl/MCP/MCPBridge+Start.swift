@@ -111,7 +111,7 @@ extension MCPBridge {
         }
         // Later revisions tell of changes on a stream that the host asks for.
         let isNews = state.withLock { $0.start.note(answer, to: message) } && version == nil
-        if isNews { await write(JSONObject([("jsonrpc", .string("2.0")), ("method", .string(changed))]).serialized()) }
+        if isNews { await write(MCPMessage.notification(changed)) }
     }
 
     /// Keeps an answer of the server for the next start.

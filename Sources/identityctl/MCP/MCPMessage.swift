@@ -115,6 +115,13 @@ extension MCPMessage {
         JSONObject([("jsonrpc", .string("2.0")), ("id", id ?? .null), ("result", .object(result))]).serialized()
     }
 
+    /// The line of a notification.
+    static func notification(_ method: String, _ params: JSONObject? = nil) -> [UInt8] {
+        var message = JSONObject([("jsonrpc", .string("2.0")), ("method", .string(method))])
+        message["params"] = params.map { .object($0) }
+        return message.serialized()
+    }
+
     /// The line of an answer that says what went wrong.
     static func failure(of id: JSONValue?, _ code: Int, _ text: String, data: JSONObject? = nil) -> [UInt8] {
         var error = JSONObject([("code", .integer(code)), ("message", .string(text))])

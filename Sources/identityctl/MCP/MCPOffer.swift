@@ -76,7 +76,10 @@ final class MCPOffer: Sendable {
         }
         for id in opened {
             await write?(
-                Self.notification("notifications/elicitation/complete", JSONObject([("elicitationId", .string(id))]))
+                MCPMessage.notification(
+                    "notifications/elicitation/complete",
+                    JSONObject([("elicitationId", .string(id))])
+                )
             )
         }
         return value
@@ -105,7 +108,7 @@ final class MCPOffer: Sendable {
             // The sign-in has come to its end.
             state.withLock { $0.waiting[id] = nil }
             let params = JSONObject([("requestId", .string(id)), ("reason", .string("The sign-in has ended."))])
-            return await write(Self.notification("notifications/cancelled", params))
+            return await write(MCPMessage.notification("notifications/cancelled", params))
         }
         guard action != "accept" else {
             // The page is used once.
@@ -134,10 +137,6 @@ final class MCPOffer: Sendable {
             ("jsonrpc", .string("2.0")), ("id", .string(id)), ("method", .string("elicitation/create")),
             ("params", .object(params)),
         ]).serialized()
-    }
-
-    private static func notification(_ method: String, _ params: JSONObject) -> [UInt8] {
-        JSONObject([("jsonrpc", .string("2.0")), ("method", .string(method)), ("params", .object(params))]).serialized()
     }
 }
 

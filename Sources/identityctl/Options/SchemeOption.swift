@@ -5,7 +5,6 @@ import FoundationEssentials
 import HTTPTypes
 import IdentityClient
 import IdentityResources
-import OAuthWire
 
 /// The option that says how an API sees the token.
 struct SchemeOption: ParsableArguments {

@@ -109,7 +109,7 @@ struct ElsewhereAdvice {
         switch (error as? AuthenticationError)?.code {
         case .interactionTimedOut:
             if let profile, profile.isOfRegistration, let resource = profile.given("resource")?.text {
-                // Nobody but the server knows that it has forgotten the client, and it says so on its page alone.
+                // A server that has forgotten the client says so on its page alone.
                 """
                 If the page said that the server does not know the client, register anew: identityctl registration remove \
                 \(resource.shellWord) && \(options.replacing("--resource", with: resource).command("login"))

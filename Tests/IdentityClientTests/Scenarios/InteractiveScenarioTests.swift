@@ -71,7 +71,7 @@ struct InteractiveScenarioTests {
         parameters.timeout = .milliseconds(300)
         let begin = ContinuousClock.now
         try await expectError(.interactionTimedOut) { try await application.acquireTokenInteractively(parameters) }
-        #expect(ContinuousClock.now - begin < .seconds(120), "It waited for the five minutes that nobody gave.")
+        #expect(ContinuousClock.now - begin < .seconds(120), "It waited longer than the time-out of 0.3 s.")
         let port = try #require(setup.provider.redirectPort)
         #expect(throws: RawConnection.Failure.self) { try RawConnection(port: port) }
         setup.browser.behaviour = .approve
