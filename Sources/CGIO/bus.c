@@ -1,6 +1,7 @@
 // Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
 
 #define _GNU_SOURCE
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -98,7 +99,7 @@ static void called(void *connection, void *result, void *data) {
 }
 
 void cgio_call(void *connection, const char *destination, const char *path, const char *interface, const char *method,
-               const char *arguments, void *secret, int descriptor, const char *reply, bool starts, int milliseconds,
+               const char *arguments, void *secret, int descriptor, const char *reply, bool starts,
                cgio_completion completion, void *data) {
     struct cgio_pending *pending = cgio_pending_new(completion, data);
     struct glib_error *error = NULL;
@@ -119,7 +120,7 @@ void cgio_call(void *connection, const char *destination, const char *path, cons
         if (cgio_library.descriptors_append(descriptors, descriptor, &error) < 0) cgio_library.error_free(error);
     }
     cgio_library.connection_call(connection, destination, path, interface, method, parameters, reply,
-                                 starts ? 0 : GIO_CALL_NO_AUTO_START, milliseconds, descriptors, NULL, called, pending);
+                                 starts ? 0 : GIO_CALL_NO_AUTO_START, INT_MAX, descriptors, NULL, called, pending);
     if (descriptors) cgio_library.object_unref(descriptors);
     // The parsed value is owned, not floating: the call has a reference of its own.
     if (parameters) cgio_library.variant_unref(parameters);

@@ -2,6 +2,7 @@
 
 #define _GNU_SOURCE
 #include <dlfcn.h>
+#include <limits.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -60,12 +61,6 @@ cgio_readiness clibsecret_load(const char *library, const char **reason) {
     return is_ready ? CGIO_READY : CGIO_UNSUITABLE;
 }
 
-/// A session that is being opened.
-struct opening {
-    struct cgio_pending *pending;
-    int milliseconds;
-};
-
 static void opened(void *service, void *result, void *data) {
     struct glib_error *error = NULL;
     if (secret.open_finish(service, result, &error)) {
@@ -77,22 +72,17 @@ static void opened(void *service, void *result, void *data) {
 }
 
 static void made(void *service, void *result, void *data) {
-    struct opening opening = *(struct opening *)data;
-    free(data);
     struct glib_error *error = NULL;
     if (cgio_library.initialize_finish(service, result, &error)) {
-        secret.proxy_timeout(service, opening.milliseconds);
-        secret.open(service, NULL, opened, opening.pending);
+        secret.proxy_timeout(service, INT_MAX); // no limit
+        secret.open(service, NULL, opened, data);
     } else {
         cgio_library.object_unref(service);
-        cgio_pending_fail(opening.pending, error);
+        cgio_pending_fail(data, error);
     }
 }
 
-void clibsecret_open(void *connection, int milliseconds, cgio_completion completion, void *data) {
-    struct opening *opening = malloc(sizeof *opening);
-    if (!opening) abort(); // as GLib does without memory
-    *opening = (struct opening){cgio_pending_new(completion, data), milliseconds};
+void clibsecret_open(void *connection, cgio_completion completion, void *data) {
     // Without properties and signals, because the connection has subscriptions of its own.
     int flags = GIO_PROXY_NO_PROPERTIES | GIO_PROXY_NO_SIGNALS | GIO_PROXY_NO_AUTO_START;
     void *service = cgio_library.object_new(secret.type,
@@ -102,7 +92,7 @@ void clibsecret_open(void *connection, int milliseconds, cgio_completion complet
                                             "g-object-path", "/org/freedesktop/secrets",
                                             "g-interface-name", "org.freedesktop.Secret.Service",
                                             (const char *)NULL);
-    cgio_library.initialize(service, GLIB_PRIORITY_DEFAULT, NULL, made, opening);
+    cgio_library.initialize(service, GLIB_PRIORITY_DEFAULT, NULL, made, cgio_pending_new(completion, data));
 }
 
 void clibsecret_close(void *session) { cgio_library.object_unref(session); }

@@ -50,7 +50,7 @@ package final class BusConnection: Sendable {
         }
     }
 
-    /// Calls a method. GLib gives up after `timeout`. A cancelled task stops waiting, and the call goes on.
+    /// Calls a method. A cancelled task stops waiting, and the call goes on, as it does after `timeout`.
     ///
     /// - Parameters:
     ///   - arguments: A tuple in GVariant's text form, made of constants and of paths that ``isPath(_:)`` accepts.
@@ -71,31 +71,32 @@ package final class BusConnection: Sendable {
         startsService: Bool = false,
         timeout: Duration
     ) async throws -> Variant {
-        let (handle, milliseconds) = (handle, timeout.wholeMilliseconds)
-        return try await thread.reply { reply in
-            let (called, data) = unsafe completion { completed in
-                reply.finish(
-                    unsafe completed.flatMap { value in
-                        guard let value = unsafe value else { return .failure(.nothing) }
-                        return unsafe .success(Variant(owning: value))
-                    }.mapError { $0 }
+        let (handle, thread) = (handle, thread)
+        return try await answered(within: timeout) {
+            try await thread.reply { reply in
+                let (called, data) = unsafe completion { completed in
+                    reply.finish(
+                        unsafe completed.flatMap { value in
+                            guard let value = unsafe value else { return .failure(.nothing) }
+                            return unsafe .success(Variant(owning: value))
+                        }.mapError { $0 }
+                    )
+                }
+                unsafe cgio_call(
+                    handle.pointer,
+                    destination,
+                    path,
+                    interface,
+                    method,
+                    arguments,
+                    secret?.pointer,
+                    descriptor,
+                    type,
+                    startsService,
+                    called,
+                    data
                 )
             }
-            unsafe cgio_call(
-                handle.pointer,
-                destination,
-                path,
-                interface,
-                method,
-                arguments,
-                secret?.pointer,
-                descriptor,
-                type,
-                startsService,
-                milliseconds,
-                called,
-                data
-            )
         }
     }
 
@@ -194,9 +195,30 @@ package final class BusConnection: Sendable {
     }
 }
 
+/// Waits for an answer for at most `timeout`. GLib's own limit would also count the time in which the process stands still, and throw
+/// away an answer that came meanwhile.
+/// - Throws: The failure that GLib has for this, the errors of `work`, `CancellationError`.
+package func answered<Value: Sendable>(
+    within timeout: Duration,
+    _ work: @escaping @Sendable () async throws -> Value
+) async throws -> Value {
+    do {
+        return try await withDeadline(timeout, work)
+    } catch is DeadlineExceeded {
+        throw GLibFailure.timedOut
+    }
+}
+
 extension GLibFailure {
     /// The failure for a success without a value. GLib promises that this does not happen.
     static let nothing = GLibFailure(domain: "identity-client", code: 0, name: nil, message: "GLib answered nothing.")
+
+    static let timedOut = GLibFailure(
+        domain: "g-io-error-quark",
+        code: Int(CGIO_ERROR_TIMED_OUT),
+        name: nil,
+        message: "No answer came in time."
+    )
 }
 
 extension Duration {

@@ -46,9 +46,18 @@ final class KeyringSession: Sendable {
     let bus: String
     private let directory = "/tmp/identity-keyring-\(UUID().uuidString)"
 
-    init() async throws {
+    /// - Parameter mode: What keyring it is, as `Tests/Support/keyring/session` says.
+    init(_ mode: String = "unlocked") async throws {
         bus = "unix:path=\(directory)/run/bus"
-        try await Self.run([Self.script ?? "", "start", directory, "unlocked"])
+        try await Self.run([Self.script ?? "", "start", directory, mode])
+    }
+
+    /// The keyring's process.
+    var process: pid_t {
+        get throws {
+            let lines = try String(contentsOfFile: "\(directory)/env", encoding: .utf8).split(separator: "\n")
+            return try #require(lines.last { $0.hasPrefix("KEYRING_PID=") }.flatMap { pid_t($0.dropFirst(12)) })
+        }
     }
 
     deinit {
@@ -58,6 +67,14 @@ final class KeyringSession: Sendable {
             try? Self.wait(for: words)
             try? FileManager.default.removeItem(atPath: directory)
         }
+    }
+
+    /// Tells a keyring of the mode `fake` how to behave. It has answered what came before.
+    func tell(_ name: String, _ value: String) async throws {
+        try await Self.run([
+            "/usr/bin/gdbus", "call", "--address", bus, "-d", "org.freedesktop.secrets",
+            "-o", "/org/freedesktop/secrets", "-m", "org.example.Control.Set", name, value,
+        ])
     }
 
     func lock() async throws {

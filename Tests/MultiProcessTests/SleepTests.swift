@@ -108,3 +108,33 @@ struct SleepTests {
         }
     }
 }
+
+/// A process stands still while the keyring has a question of it, for longer than its calls may take.
+@Suite(.serialized, .timeLimit(.minutes(3)), .enabled(if: KeyringSession.script != nil, "run Scripts/soak"))
+struct AnswersInASleepTests {
+    @Test(arguments: Store.chosen.filter { [.keyring, .sharedItem].contains($0) })
+    func countIfTheyCameMeanwhile(_ store: Store) async throws {
+        let session = try await KeyringSession("fake")
+        let setup = try await SharedCacheSetup(Storage(store, bus: session.bus))
+        let clock = try SteppedClock()
+        let worker = try await setup.worker(entering: clock.entering) { orders in
+            orders.rounds = 2
+            orders.forces = true
+        }
+        worker.go()
+        #expect(try #require(try await worker.report()).error == nil)
+        try await session.tell("stops", "yes")
+        worker.go()
+        // It was asked to search, and stopped itself before it answered.
+        let keyring = try session.process
+        try await StandStill.waitUntilStopped(keyring)
+        try await StandStill.stop(worker.process)
+        try clock.step(real: .seconds(17), monotonic: .seconds(17), boot: .seconds(17))
+        setup.clock.advance(by: .seconds(17))
+        kill(keyring, SIGCONT)
+        try await session.tell("stops", "no")
+        kill(worker.process, SIGCONT)
+        let report = try #require(try await worker.report(1))
+        #expect(report.error == nil && report.source == "identityProvider", "\(report)")
+    }
+}

@@ -83,8 +83,9 @@ void cgio_connection_end(void *connection);
 ///   `arguments` is malformed
 /// - descriptor: the file descriptor that `handle 0` means in `arguments`, or -1
 /// - starts: whether the bus may start the destination
+/// GLib sets no time limit: INT_MAX.
 void cgio_call(void *connection, const char *destination, const char *path, const char *interface, const char *method,
-               const char *arguments, void *secret, int descriptor, const char *reply, bool starts, int milliseconds,
+               const char *arguments, void *secret, int descriptor, const char *reply, bool starts,
                cgio_completion completion, void *data);
 
 /// Receives a signal. The caller owns the parameters.

@@ -16,7 +16,7 @@ cgio_readiness clibsecret_load(const char *library, const char **reason);
 
 /// Opens a session with the keyring over `connection`, in which secrets are encrypted. A keyring without encryption gets a
 /// plain session. Starts no keyring. The value is the session, which the receiver owns.
-void clibsecret_open(void *connection, int milliseconds, cgio_completion completion, void *data);
+void clibsecret_open(void *connection, cgio_completion completion, void *data);
 void clibsecret_close(void *session);
 
 // A session never changes: the functions below may be called on any thread.

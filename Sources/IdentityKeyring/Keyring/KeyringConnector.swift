@@ -10,8 +10,9 @@ import SystemSupport
 final class KeyringConnector: Sendable {
     private struct Attempt {
         let result: Promise<KeyringLink>
-        let start: ContinuousClock.Instant
         let startsKeyring: Bool
+        /// Whether it takes longer than a read may.
+        var isOverdue = false
     }
 
     private struct State {
@@ -46,7 +47,7 @@ final class KeyringConnector: Sendable {
             if let link = state.link, link.isUsable { return (link, nil, false) }
             state.link = nil
             if let attempt = state.attempt { return (nil, attempt, false) }
-            let attempt = Attempt(result: Promise(), start: .now, startsKeyring: startsKeyring)
+            let attempt = Attempt(result: Promise(), startsKeyring: startsKeyring)
             state.attempt = attempt
             return (nil, attempt, true)
         }
@@ -57,7 +58,8 @@ final class KeyringConnector: Sendable {
         guard let waiting else { throw AuthenticationError.keyring(.cache) }
         if isNew {
             Task { await self.open(waiting) }
-        } else if waiting.start.duration(to: .now) > settings.readTimeout {
+            Task { await self.watch(waiting) }
+        } else if waiting.isOverdue {
             throw AuthenticationError.keyring(.keyringTimedOut)
         }
         do {
@@ -83,6 +85,14 @@ final class KeyringConnector: Sendable {
             if case .success(let link) = outcome { state.link = link }
         }
         attempt.result.finish(outcome)
+    }
+
+    private func watch(_ attempt: Attempt) async {
+        do {
+            _ = try await withDeadline(settings.readTimeout) { try await attempt.result.value() }
+        } catch is DeadlineExceeded {
+            state.withLock { if $0.attempt?.result === attempt.result { $0.attempt?.isOverdue = true } }
+        } catch {}  // told to those who wait
     }
 
     /// Does `work` with the link, and repeats it with a new link if the old one had ended.

@@ -39,16 +39,18 @@ final class SecretSession: Sendable {
     /// Opens a session over our own connection, so that libsecret cannot end the program with the one that it shares.
     static func open(on bus: BusConnection, within timeout: Duration) async throws -> SecretSession {
         let (handle, thread) = (bus.handle, bus.thread)
-        return try await thread.reply { reply in
-            let (called, data) = unsafe completion { completed in
-                reply.finish(
-                    unsafe completed.flatMap { session in
-                        guard let session = unsafe session else { return .failure(.noSession) }
-                        return unsafe .success(SecretSession(GLibPointer(session), on: thread))
-                    }.mapError { $0 }
-                )
+        return try await answered(within: timeout) {
+            try await thread.reply { reply in
+                let (called, data) = unsafe completion { completed in
+                    reply.finish(
+                        unsafe completed.flatMap { session in
+                            guard let session = unsafe session else { return .failure(.noSession) }
+                            return unsafe .success(SecretSession(GLibPointer(session), on: thread))
+                        }.mapError { $0 }
+                    )
+                }
+                unsafe clibsecret_open(handle.pointer, called, data)
             }
-            unsafe clibsecret_open(handle.pointer, timeout.wholeMilliseconds, called, data)
         }
     }
 

@@ -26,6 +26,11 @@ package enum StandStill: String, CaseIterable, Sendable {
     /// The kernel lets one thread take the signal. Until it gets its turn, which is late on a busy machine, the others go on.
     package static func stop(_ process: pid_t) async throws {
         kill(process, SIGSTOP)
+        try await waitUntilStopped(process)
+    }
+
+    /// Waits until a process that a signal stops stands still.
+    package static func waitUntilStopped(_ process: pid_t) async throws {
         try await wait { threads(of: process).allSatisfy { $0 == "T" || $0 == "t" } }
     }
 
