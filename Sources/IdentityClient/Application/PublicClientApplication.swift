@@ -35,20 +35,8 @@ public final class PublicClientApplication: Sendable {
     ///   broker is set and the authority is not Entra ID's, the authority cannot follow `dpop`, or one of
     ///   `extraTokenParameters` cannot be sent.
     public init(_ configuration: Configuration) throws {
-        let clientID = configuration.clientID.rawValue
-        guard !clientID.isEmpty, clientID.utf8.count <= 4096, clientID.utf8.allSatisfy({ (0x20...0x7E).contains($0) }),
-            !clientID.hasPrefix(" "), !clientID.hasSuffix(" ")
-        else {
-            throw AuthenticationError(
-                .invalidArgument,
-                "The client id is empty or longer than 4,096 bytes, begins or ends with a space, or has other than printable ASCII characters."
-            )
-        }
-        let secret = configuration.clientSecret?.rawValue.utf8
-        guard secret?.allSatisfy({ $0 >= 0x20 && $0 != 0x7F }) ?? true, secret?.count ?? 0 <= 1024 else {
-            let problem = "The client secret has a line end or another control character, or more than 1,024 bytes."
-            throw AuthenticationError(.invalidArgument, problem)
-        }
+        try configuration.clientID.check()
+        try configuration.clientSecret?.check()
         guard configuration.requestTimeout > .zero, configuration.requestTimeout <= EndpointClient.maximumDeadline,
             configuration.expirationLeeway >= .zero, configuration.compatibility.clockTolerance >= .zero
         else {

@@ -68,3 +68,35 @@ extension ClientSecret: CustomStringConvertible, CustomDebugStringConvertible, C
     /// An empty mirror, so that `dump` reveals nothing.
     public var customMirror: Mirror { Mirror(self, children: []) }
 }
+
+extension ClientID {
+    /// - Throws: `.invalidArgument` for an id that cannot be sent.
+    /// - SeeAlso: [RFC 6749 §A.1](https://www.rfc-editor.org/rfc/rfc6749#appendix-A.1)
+    package func check() throws {
+        let bytes = rawValue.utf8
+        guard (1...4096).contains(bytes.count), bytes.allSatisfy({ (0x20...0x7E).contains($0) }),
+            bytes.first != 0x20, bytes.last != 0x20
+        else {
+            throw AuthenticationError(
+                .invalidArgument,
+                """
+                The client id is empty or longer than 4,096 bytes, begins or ends with a space, or has a line end or another \
+                character that is not printable ASCII.
+                """
+            )
+        }
+    }
+}
+
+extension ClientSecret {
+    /// Some providers give secrets beyond the ASCII of [RFC 6749 §A.2](https://www.rfc-editor.org/rfc/rfc6749#appendix-A.2).
+    ///
+    /// - Throws: `.invalidArgument` for a secret that cannot be sent. The message does not show it.
+    package func check() throws {
+        let bytes = rawValue.utf8
+        guard bytes.count <= 1024, bytes.allSatisfy({ $0 >= 0x20 && $0 != 0x7F }) else {
+            let problem = "The client secret has a line end or another control character, or more than 1,024 bytes."
+            throw AuthenticationError(.invalidArgument, problem)
+        }
+    }
+}

@@ -134,7 +134,8 @@ extension CurlFailure {
     }
 
     private static func notHTTPMessage(host: String) -> String {
-        "The answer of \(host) is not HTTP. Check the port, and whether the network requires a login first."
+        "The answer of \(host) is not HTTP. Check the port, whether the address begins with https:// there, and whether the network requires a "
+            + "login first."
     }
 
     /// No usable libcurl is available. `reason` is the loader's, if it could not load the library.

@@ -242,15 +242,14 @@ extension ProviderOptions {
         if let address = try ResourceSearch.address(self, environment), environment.profile?.isOfResource != true {
             throw ResourceSearch.unknown(address)
         }
-        guard let clientID = try environment.given("client-id", clientID) else {
+        guard let clientID = try environment.given("client-id", clientID)?.clientID() else {
             throw UsageError(Self.whichClient(environment))
         }
-        try clientID.checkCharacters()
         var configuration = PublicClientApplication.Configuration(
-            clientID: ClientID(rawValue: clientID.text),
+            clientID: clientID,
             authority: try chosenAuthority(environment),
             cache: try cacheChoice(environment).cache(
-                of: ClientID(rawValue: clientID.text),
+                of: clientID,
                 prompting: prompting,
                 passPhrases: passPhrases,
                 logger: logger
@@ -361,22 +360,31 @@ extension Given {
         return text
     }
 
-    /// Refuses what neither a client id nor a secret can have, such as the line end that `echo` adds.
+    /// Returns the text as a client id.
     ///
     /// - Throws: `UsageError` that names the place, and not the text, which may be a secret.
-    /// - SeeAlso: [RFC 6749 §A.1](https://www.rfc-editor.org/rfc/rfc6749#appendix-A.1) and A.2
-    func checkCharacters() throws {
-        guard let other = text.utf8.first(where: { !(0x20...0x7E).contains($0) }) else { return }
-        let what =
-            other == 0x0A || other == 0x0D
-            ? "a line end, which 'printf %s' does not add" : "other than printable ASCII characters"
-        throw error("the value has \(what).")
+    func clientID() throws -> ClientID {
+        let id = ClientID(rawValue: text)
+        try checkSendable(id.check)
+        return id
     }
 
     /// Returns the text as a client secret.
+    ///
+    /// - Throws: `UsageError` that names the place, and not the text.
     func secret() throws -> ClientSecret {
-        try checkCharacters()
-        return ClientSecret(rawValue: text)
+        let secret = ClientSecret(rawValue: text)
+        try checkSendable(secret.check)
+        return secret
+    }
+
+    private func checkSendable(_ check: () throws -> Void) throws {
+        do {
+            try check()
+        } catch let refusal as AuthenticationError {
+            let hint = text.utf8.last == 0x0A ? " 'printf %s' adds no line end, as 'echo' does." : ""
+            throw error(refusal.message + hint)
+        }
     }
 
     /// The part of an address before `://`.

@@ -21,7 +21,7 @@ import Testing
 
     /// As `echo` and Kubernetes leave it. The secret itself is not shown.
     @Test(arguments: [
-        ("IDENTITYCTL_CLIENT_SECRET", "s3cret\n", "line end"), ("IDENTITYCTL_CLIENT_SECRET", "s3cr\u{E9}t", "ASCII"),
+        ("IDENTITYCTL_CLIENT_SECRET", "s3cret\n", "printf %s"), ("IDENTITYCTL_CLIENT_SECRET", "s3cr\u{7F}t", "control"),
         ("IDENTITYCTL_CLIENT_ID", "s3cret\r\n", "line end"), ("IDENTITYCTL_CLIENT_ID", "s3cret\u{A0}", "ASCII"),
     ])
     func namesTheVariableWhoseValueCannotBeSent(_ name: String, _ value: String, _ reason: String) throws {
@@ -29,6 +29,11 @@ import Testing
         let error = #expect(throws: UsageError.self) { try Self.configuration([], variables) }
         #expect(error?.message.hasPrefix("\(name): ") == true && error?.message.contains(reason) == true)
         #expect(error?.message.contains("s3cr") == false)
+    }
+
+    @Test func takesASecretBeyondASCIIAsTheLibraryDoes() throws {
+        let variables = Self.complete.merging(["IDENTITYCTL_CLIENT_SECRET": "s3cr\u{E9}t"]) { $1 }
+        #expect(try Self.configuration([], variables).clientSecret?.rawValue == "s3cr\u{E9}t")
     }
 
     @Test func takesParametersOfTheRequestForTokens() throws {
