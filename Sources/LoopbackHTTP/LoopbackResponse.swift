@@ -115,6 +115,7 @@ extension LoopbackResponse {
         case 408: "Request Timeout"
         case 411: "Length Required"
         case 413: "Content Too Large"
+        case 414: "URI Too Long"
         case 415: "Unsupported Media Type"
         case 417: "Expectation Failed"
         case 429: "Too Many Requests"

@@ -83,7 +83,7 @@ import Testing
         defer { server.close() }
         let long = String(repeating: "x", count: 9000)
         let cases = [
-            (get.replacing("x=1", with: long), 431),
+            (get.replacing("x=1", with: long), 414),
             (get.replacing("Host", with: "Cookie: \(String(repeating: "x", count: 70_000))\r\nHost"), 431),
             (get.replacing("Host", with: (0..<9000).map { "X\($0): y\r\n" }.joined() + "Host"), 431),
             ("nothing\r\n\r\n", 400), ("GET / HTTP/1.1\r\nHo", 408),

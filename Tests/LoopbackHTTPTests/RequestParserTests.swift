@@ -53,9 +53,10 @@ import Testing
         ("POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\nContent-Length: 1\r\n\r\n", 400),
         ("POST / HTTP/1.1\r\nHost: a\r\nExpect: a miracle\r\n\r\n", 417),
         ("POST / HTTP/1.1\r\nHost: a\r\nExpect: 100-continue\r\nContent-Length: 3\r\n\r\n", 417),
-        ("GET /" + String(repeating: "a", count: 59), 431),
-        ("\r\nGET /" + String(repeating: "a", count: 59), 431),
-        ("GET /" + String(repeating: "a", count: 49) + " HTTP/1.1\r\nHost: a\r\n\r\n", 431),
+        ("POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 1\r\nContent-Length: 1\r\n\r\n", 400),
+        ("GET /" + String(repeating: "a", count: 59), 414),
+        ("\r\nGET /" + String(repeating: "a", count: 59), 414),
+        ("GET /" + String(repeating: "a", count: 49) + " HTTP/1.1\r\nHost: a\r\n\r\n", 414),
         ("GET / HTTP/1.1\r\nHost: " + String(repeating: "a", count: 234), 431),
         ("GET / HTTP/1.1\r\nHost: " + String(repeating: "a", count: 231) + "\r\n\r\n", 431),
     ])
