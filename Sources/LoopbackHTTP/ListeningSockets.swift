@@ -1,17 +1,19 @@
 // Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
 
 import Glibc
-import SystemSupport
+package import SystemSupport
 
 /// Bound and listening sockets, one for each address, all with one port.
-struct ListeningSockets {
-    var descriptors: [SharedDescriptor]
-    var hosts: [LoopbackServer.Host]
-    var port: UInt16
+package struct ListeningSockets {
+    package private(set) var descriptors: [SharedDescriptor]
+    private(set) var hosts: [LoopbackServer.Host]
+    package private(set) var port: UInt16
 
     private static let attempts = 10
 
-    static func open(hosts: [LoopbackServer.Host], port: UInt16) throws -> ListeningSockets {
+    /// - Parameter port: 0 means any port that is free on all addresses.
+    /// - Throws: ``LoopbackServerError``
+    package static func open(hosts: [LoopbackServer.Host], port: UInt16) throws -> ListeningSockets {
         let hosts = LoopbackServer.Host.allCases.filter(hosts.contains)
         guard port == 0 else { return try open(hosts, port: port) }
         for _ in 0..<attempts {

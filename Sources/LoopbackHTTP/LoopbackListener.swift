@@ -52,18 +52,17 @@ package struct LoopbackListener {
     /// - Returns: `nil` if a sandbox or the kernel does not let this process ask.
     /// - SeeAlso: `sock_diag(7)`
     static func diagnosed(_ port: UInt16) -> LoopbackListener? {
-        let socket = Glibc.socket(AF_NETLINK, Int32(SOCK_RAW.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 4)
-        guard socket >= 0 else { return nil }
-        defer { close(socket) }
+        guard let socket = SocketQuestion.socket() else { return nil }
         var found: [String: LoopbackPeer.Owner] = [:]
         for family in [AF_INET, AF_INET6] {
             let request = SocketQuestion.bytes(family: UInt8(family), port: port)
-            guard unsafe send(socket, request, request.count, 0) == request.count else { return nil }
+            guard case .bytes(request.count) = socket.send(request[...]) else { return nil }
             var isDone = false
             while !isDone {
                 var answer = [UInt8](repeating: 0, count: 32 * 1024)
-                let count = unsafe recv(socket, &answer, answer.count, Int32(MSG_DONTWAIT))
-                guard count > 0, let end = SocketQuestion.read(answer[..<count], into: &found) else { return nil }
+                guard case .bytes(let count) = socket.receive(into: &answer),
+                    let end = SocketQuestion.read(answer[..<count], into: &found)
+                else { return nil }
                 isDone = end
             }
         }
@@ -71,17 +70,47 @@ package struct LoopbackListener {
     }
 }
 
-/// A question to the kernel for sockets that listen, and its answer, as bytes in the machine's order.
+/// A question to the kernel for sockets that listen or for one end of a connection, and its answer, as bytes in the machine's
+/// order.
+///
+/// - SeeAlso: `sock_diag(7)`
 enum SocketQuestion {
-    private static let (byFamily, dump, done): (UInt16, UInt16, UInt16) = (20, 0x301, 3)
+    private static let (byFamily, request, dump, done): (UInt16, UInt16, UInt16, UInt16) = (20, 1, 0x301, 3)
+
+    /// A socket for questions, which waits for nothing; `nil` if there is none.
+    static func socket() -> SharedDescriptor? {
+        let type = Int32(SOCK_RAW.rawValue | SOCK_CLOEXEC.rawValue | SOCK_NONBLOCK.rawValue)
+        let raw = Glibc.socket(AF_NETLINK, type, 4)
+        return raw < 0 ? nil : SharedDescriptor(raw)
+    }
+
+    /// Asks for the sockets of a family that listen on a port.
+    static func bytes(family: UInt8, port: UInt16) -> [UInt8] {
+        let listening = UInt32(1) << 10  // TCP_LISTEN
+        return bytes(dump, family, states: listening, ends: words(port.bigEndian) + [UInt8](repeating: 0, count: 34))
+    }
+
+    /// The owner of one end of a connection; `nil` if the kernel knows no such end, or does not let this process ask.
+    ///
+    /// A socket that its program has left has no inode.
+    static func owner(from here: LoopbackAddress, to there: LoopbackAddress) -> LoopbackPeer.Owner? {
+        let family = UInt8(here.isIPv6 ? AF_INET6 : AF_INET)
+        let ends = words(here.port.bigEndian) + words(there.port.bigEndian) + here.padded + there.padded
+        let question = bytes(request, family, states: .max, ends: ends)
+        var answer = [UInt8](repeating: 0, count: 1024)
+        guard let socket = socket(), case .bytes(question.count) = socket.send(question[...]),
+            case .bytes(let count) = socket.receive(into: &answer), count >= 88,
+            UInt16(truncatingIfNeeded: word(answer[...], 4)) == byFamily
+        else { return nil }
+        return word(answer[...], 84) == 0 ? .gone : .user(word(answer[...], 80))
+    }
 
     /// The header of a message, and `struct inet_diag_req_v2`.
-    static func bytes(family: UInt8, port: UInt16) -> [UInt8] {
+    private static func bytes(_ kind: UInt16, _ family: UInt8, states: UInt32, ends: [UInt8]) -> [UInt8] {
         let noCookie = [UInt8](repeating: 0xFF, count: 8)
-        let listening = UInt32(1) << 10  // TCP_LISTEN
-        let head = words(72) + words(byFamily) + words(dump) + words(UInt32(1)) + words(UInt32(0))
-        let question = [family, UInt8(IPPROTO_TCP), 0, 0] + words(listening)
-        return head + question + words(port.bigEndian) + [UInt8](repeating: 0, count: 38) + noCookie
+        let head = words(72) + words(byFamily) + words(kind) + words(UInt32(1)) + words(UInt32(0))
+        let question = [family, UInt8(IPPROTO_TCP), 0, 0] + words(states)
+        return head + question + ends + words(UInt32(0)) + noCookie
     }
 
     /// Reads messages with `struct inet_diag_msg`.
@@ -115,5 +144,14 @@ enum SocketQuestion {
 
     private static func word(_ bytes: ArraySlice<UInt8>, _ offset: Int) -> UInt32 {
         unsafe bytes.dropFirst(offset).prefix(4).withUnsafeBytes { unsafe $0.loadUnaligned(as: UInt32.self) }
+    }
+}
+
+extension LoopbackAddress {
+    /// The address without the port, in the 16 bytes of either family.
+    fileprivate var padded: [UInt8] {
+        unsafe withBytes { bytes in
+            isIPv6 ? unsafe Array(bytes[8..<24]) : unsafe Array(bytes[4..<8]) + [UInt8](repeating: 0, count: 12)
+        }
     }
 }

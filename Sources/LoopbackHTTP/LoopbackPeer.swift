@@ -30,12 +30,15 @@ package struct LoopbackPeer: Sendable {
         (self.here, self.there) = (here, there)
     }
 
-    /// The owner of the other end, while this end is open. Reads the system's tables, which takes milliseconds.
+    /// The owner of the other end, while this end is open. It takes less than 0.1 ms with `sock_diag`, and otherwise milliseconds.
     package func owner() -> Owner {
-        owner { SocketTable.ofThisSystem() }
+        diagnosed ?? owner { SocketTable.ofThisSystem() }
     }
 
-    /// The same, with the caller's tables.
+    /// The owner as the kernel says when it is asked for this connection; `nil` if it knows no other end, or does not say.
+    var diagnosed: Owner? { SocketQuestion.owner(from: there, to: here) }
+
+    /// The same from the caller's tables alone.
     ///
     /// A socket whose program has hung up has no owner. So that no program hides in this way, an unlisted end is looked
     /// up again: if this end is then still connected, the other end was open all the time, on another system.

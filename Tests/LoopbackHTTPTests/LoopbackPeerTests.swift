@@ -74,6 +74,21 @@ import Testing
         #expect(owners.withLock { $0 } == [.user(geteuid())])
     }
 
+    /// Asked about one connection, the kernel names the owner at each end, in less than the tables take to be read.
+    @Test func asksTheKernelForOneConnection() async throws {
+        let server = try LoopbackServer.start { request in
+            let owner = request.peer.flatMap { $0.diagnosed }
+            return LoopbackResponse(status: 200, text: "\(owner.map { "\($0)" } ?? "unlisted")")
+        }
+        let answer = try await exchange("GET / HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n", port: server.port)
+        #expect(answer.hasSuffix("user(\(geteuid()))"))
+        let nowhere = LoopbackPeer(
+            here: LoopbackAddress(.ipv4, port: server.port),
+            there: LoopbackAddress(.ipv4, port: 1)
+        )
+        #expect(nowhere.diagnosed == nil)
+    }
+
     /// A client that does not wait for the answer has no owner: it may have sent the request only for its effect.
     @Test(arguments: [false, true]) func knowsThatItHasHungUp(isReset: Bool) async throws {
         let (requests, received) = AsyncStream.makeStream(of: LoopbackRequest.self)
