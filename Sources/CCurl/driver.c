@@ -41,6 +41,9 @@ static bool find_functions(void *handle, struct curl_library *library) {
     FIND(easy_set, "curl_easy_setopt");
     FIND(easy_get, "curl_easy_getinfo");
     FIND(easy_pause, "curl_easy_pause");
+    FIND(easy_perform, "curl_easy_perform");
+    FIND(easy_send, "curl_easy_send");
+    FIND(easy_receive, "curl_easy_recv");
     FIND(multi_init, "curl_multi_init");
     FIND(multi_cleanup, "curl_multi_cleanup");
     FIND(multi_set, "curl_multi_setopt");

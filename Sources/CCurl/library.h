@@ -35,6 +35,7 @@
     X(CA_DIRECTORY, "CAPATH", 10097) \
     X(NO_SIGNAL, "NOSIGNAL", 99) \
     X(PRIVATE, "PRIVATE", 10103) \
+    X(CONNECT_ONLY, "CONNECT_ONLY", 141) \
     X(POST_FIELD_SIZE, "POSTFIELDSIZE_LARGE", 30120) \
     X(TCP_NO_DELAY, "TCP_NODELAY", 121) \
     X(TIMEOUT_MS, "TIMEOUT_MS", 155) \
@@ -76,6 +77,7 @@ enum {
     INFO_PRIVATE = 0x100000 + 21,
     INFO_REQUEST_SIZE = 0x200000 + 12,
     INFO_TUNNEL_STATUS = 0x200000 + 22,
+    INFO_ACTIVE_SOCKET = 0x500000 + 44,
     MULTI_MAXIMUM_CONNECTIONS = 6,
     MESSAGE_DONE = 1,
     GLOBAL_SSL = 1 << 0,
@@ -144,6 +146,9 @@ struct curl_library {
     int (*easy_set)(void *easy, int option, ...);
     int (*easy_get)(void *easy, int info, ...);
     int (*easy_pause)(void *easy, int what);
+    int (*easy_perform)(void *easy);
+    int (*easy_send)(void *easy, const void *bytes, size_t count, size_t *sent);
+    int (*easy_receive)(void *easy, void *bytes, size_t count, size_t *received);
     void *(*multi_init)(void);
     int (*multi_cleanup)(void *multi);
     int (*multi_set)(void *multi, int option, ...);

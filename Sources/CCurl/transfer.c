@@ -278,15 +278,19 @@ void ccurl_transfer_set_body(ccurl_transfer *transfer, const void *bytes, size_t
     }
 }
 
+/// Without bytes, only the system notices that the other end is gone: with nine probes, after three minutes.
+static void set_keep_alive(ccurl_transfer *transfer) {
+    set_number(transfer, OPTION_TCP_KEEP_ALIVE, 1);
+    set_number(transfer, OPTION_TCP_KEEP_IDLE, 60);
+    set_number(transfer, OPTION_TCP_KEEP_INTERVAL, 15);
+}
+
 void ccurl_transfer_set_stream(ccurl_transfer *transfer, size_t window, long stall_seconds) {
     transfer->is_streamed = true;
     transfer->body_limit = window;
     set_number(transfer, OPTION_LOW_SPEED_LIMIT, 1);
     set_number(transfer, OPTION_LOW_SPEED_TIME, stall_seconds);
-    // Without bytes, only the system notices that the other end is gone: with nine probes, after three minutes.
-    set_number(transfer, OPTION_TCP_KEEP_ALIVE, 1);
-    set_number(transfer, OPTION_TCP_KEEP_IDLE, 60);
-    set_number(transfer, OPTION_TCP_KEEP_INTERVAL, 15);
+    set_keep_alive(transfer);
 }
 
 void ccurl_transfer_set_streamed_body(ccurl_transfer *transfer, int64_t length) {
@@ -350,6 +354,30 @@ bool ccurl_transfer_resume(ccurl_transfer *transfer) {
     // The callbacks may run in here, and pause again.
     int paused = (transfer->sending_paused ? PAUSE_SENDING : 0) | (transfer->receiving_paused ? PAUSE_RECEIVING : 0);
     return transfer->driver->library.easy_pause(transfer->easy, paused) == CCURL_OK;
+}
+
+// MARK: Channels
+
+int ccurl_channel_connect(ccurl_transfer *transfer) {
+    set_protocols(transfer);
+    set_number(transfer, OPTION_CONNECT_ONLY, 1);
+    set_keep_alive(transfer);
+    if (transfer->refused_option) return transfer->refused_code;
+    return transfer->driver->library.easy_perform(transfer->easy);
+}
+
+int ccurl_channel_descriptor(const ccurl_transfer *transfer) {
+    int descriptor = SOCKET_BAD;
+    transfer->driver->library.easy_get(transfer->easy, INFO_ACTIVE_SOCKET, &descriptor);
+    return descriptor;
+}
+
+int ccurl_channel_send(ccurl_transfer *transfer, const void *bytes, size_t count, size_t *sent) {
+    return transfer->driver->library.easy_send(transfer->easy, bytes, count, sent);
+}
+
+int ccurl_channel_receive(ccurl_transfer *transfer, void *bytes, size_t count, size_t *received) {
+    return transfer->driver->library.easy_receive(transfer->easy, bytes, count, received);
 }
 
 // MARK: Answer

@@ -3,7 +3,7 @@
 // The part of libcurl that CurlTransport needs, loaded with dlopen: no curl header is read, nothing is linked.
 //
 // A driver belongs to one thread, the one that calls ccurl_driver_open; only ccurl_driver_wake may be called from
-// any other. A transfer belongs to its driver's thread.
+// any other. A transfer belongs to its driver's thread; one that is a channel, to any one thread at a time.
 #pragma once
 
 #include <stdbool.h>
@@ -43,6 +43,7 @@ enum {
     CCURL_PEER_NOT_TRUSTED = 60,
     CCURL_REWIND = 65,
     CCURL_BAD_AUTHORITIES = 77,
+    CCURL_AGAIN = 81,
     CCURL_PROXY = 97,
 };
 
@@ -136,3 +137,17 @@ bool ccurl_transfer_was_sent(const ccurl_transfer *transfer);
 long ccurl_transfer_tunnel_status(const ccurl_transfer *transfer);
 /// What libcurl says about `code`, never NULL. Valid until the transfer is freed.
 const char *ccurl_transfer_reason(const ccurl_transfer *transfer, int code);
+
+// MARK: Channels: a transfer that connects and does TLS, and leaves what goes through to its caller
+//
+// It needs a target, and is never started. Its driver is only read, so that many threads may have channels of one driver.
+
+/// Connects, through the proxy if there is one; blocks up to the time for connecting. 0 or a CURLcode, which may be that of a
+/// refused option.
+int ccurl_channel_connect(ccurl_transfer *transfer);
+/// The socket to poll. It may be readable without bytes for the caller, and have bytes for the caller without being readable.
+int ccurl_channel_descriptor(const ccurl_transfer *transfer);
+/// Sends without blocking. CCURL_AGAIN if nothing can be sent: the next call must have the same bytes at the same place.
+int ccurl_channel_send(ccurl_transfer *transfer, const void *bytes, size_t count, size_t *sent);
+/// Receives without blocking. CCURL_AGAIN if nothing has come; CCURL_OK and 0 at the end.
+int ccurl_channel_receive(ccurl_transfer *transfer, void *bytes, size_t count, size_t *received);
