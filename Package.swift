@@ -72,6 +72,9 @@ let package = Package(
         ),
         .target(name: "CCurl", linkerSettings: [.linkedLibrary("dl")]),
 
+        // Passes requests on with tokens. It knows no OAuth: a desk has the tokens.
+        .target(name: "TokenForwarding", dependencies: ["LoopbackHTTP", "SystemSupport", "CCurl"]),
+
         // Calls APIs with the tokens.
         .target(name: "IdentityResources", dependencies: ["IdentityClient", "OAuthWire", httpTypes, logging]),
 
@@ -159,6 +162,10 @@ let package = Package(
         ),
         .testTarget(name: "OAuthWireTests", dependencies: ["OAuthWire", crypto, cryptoExtras]),
         .testTarget(name: "LoopbackHTTPTests", dependencies: ["LoopbackHTTP", "SystemSupport", "IdentityTestSupport"]),
+        .testTarget(
+            name: "TokenForwardingTests",
+            dependencies: ["TokenForwarding", "LoopbackHTTP", "SystemSupport", "CCurl", "IdentityTestSupport"]
+        ),
         .testTarget(
             name: "IdentityClientTests",
             dependencies: [

@@ -3,7 +3,7 @@
 import Glibc
 package import SystemSupport
 
-/// What a look at sockets that listen gave.
+/// A client at one of the sockets that listen, or none.
 package enum Acceptance {
     /// A client's connection, which never blocks; the peer is `nil` at a socket in the file system.
     case connection(SharedDescriptor, from: LoopbackPeer?)

@@ -69,13 +69,27 @@ package struct MessageHead: Sendable {
 
     /// The values of all fields with a name in lower case, in order.
     package func values(of name: String) -> [String] {
-        fields.filter { $0.name == name }.map { text($0.value) }
+        fields.lazy.filter { $0.name == name }.map { text($0.value) }
     }
 
     /// The words of a list in all fields with a name, in lower case and without white space.
     package func words(of name: String) -> [String] {
-        values(of: name).flatMap { $0.lowercased().split(separator: ",") }.map { word in
-            String(word.drop { $0 == " " || $0 == "\t" }.prefix { $0 != " " && $0 != "\t" })
+        var words: [String] = []
+        for field in fields where field.name == name {
+            for part in bytes[field.value].split(separator: 0x2C) {
+                let word = part.drop { $0 == 0x20 || $0 == 0x09 }.prefix { $0 != 0x20 && $0 != 0x09 }
+                words.append(Self.lowercased(word))
+            }
+        }
+        return words
+    }
+
+    fileprivate static func lowercased(_ text: ArraySlice<UInt8>) -> String {
+        unsafe String(unsafeUninitializedCapacity: text.count) { room in
+            for (index, byte) in text.enumerated() {
+                unsafe room.initializeElement(at: index, to: (0x41...0x5A).contains(byte) ? byte | 0x20 : byte)
+            }
+            return text.count
         }
     }
 }
@@ -166,20 +180,21 @@ package struct HeadParser: Sendable {
         _ bytes: [UInt8],
         _ line: Range<Int>
     ) throws(MessageProblem) -> (MessageHead.Start, isLatest: Bool) {
-        let parts = bytes[line].split(separator: 0x20, omittingEmptySubsequences: false)
-        guard parts.count == 3, Self.isToken(parts[0]), parts[1].allSatisfy({ (0x21...0x7E).contains($0) }) else {
+        let line = bytes[line]
+        guard let one = line.firstIndex(of: 0x20), let two = line[(one + 1)...].firstIndex(of: 0x20) else {
             throw .malformed
         }
-        let method = String(decoding: parts[0], as: UTF8.self)
+        let (name, target, version) = (line[..<one], line[(one + 1)..<two], line[(two + 1)...])
+        guard Self.isToken(name), target.allSatisfy({ (0x21...0x7E).contains($0) }) else { throw .malformed }
+        let method = String(decoding: name, as: UTF8.self)
         guard method != "CONNECT" else { throw .method }
-        guard parts[1].first == 0x2F || parts[1].elementsEqual("*".utf8) && method == "OPTIONS" else {
-            throw .malformed
+        guard target.first == 0x2F || target.elementsEqual("*".utf8) && method == "OPTIONS" else { throw .malformed }
+        let isLatest = version.elementsEqual("HTTP/1.1".utf8)
+        guard isLatest || version.elementsEqual("HTTP/1.0".utf8) else {
+            // A space more makes no version.
+            throw version.starts(with: "HTTP/".utf8) && !version.contains(0x20) ? .version : .malformed
         }
-        let isLatest = parts[2].elementsEqual("HTTP/1.1".utf8)
-        guard isLatest || parts[2].elementsEqual("HTTP/1.0".utf8) else {
-            throw parts[2].starts(with: "HTTP/".utf8) ? .version : .malformed
-        }
-        return (.request(method: method, target: String(decoding: parts[1], as: UTF8.self)), isLatest)
+        return (.request(method: method, target: String(decoding: target, as: UTF8.self)), isLatest)
     }
 
     /// The space and the reason may be missing.
@@ -207,16 +222,7 @@ package struct HeadParser: Sendable {
         var value = colon + 1..<line.upperBound
         while let first = value.first, bytes[first] == 0x20 || bytes[first] == 0x09 { value.removeFirst() }
         while let last = value.last, bytes[last] == 0x20 || bytes[last] == 0x09 { value.removeLast() }
-        let name = unsafe String(unsafeUninitializedCapacity: colon - line.lowerBound) { text in
-            for index in line.lowerBound..<colon {
-                let byte = bytes[index]
-                unsafe text.initializeElement(
-                    at: index - line.lowerBound,
-                    to: (0x41...0x5A).contains(byte) ? byte | 0x20 : byte
-                )
-            }
-            return colon - line.lowerBound
-        }
+        let name = MessageHead.lowercased(bytes[line.lowerBound..<colon])
         return MessageHead.Field(name: name, written: line.lowerBound..<colon, value: value)
     }
 
