@@ -34,20 +34,16 @@ package struct ForwardedExchange: Sendable {
     package let method: String
     /// Empty if the request was refused for what it is.
     package var path = ""
-    /// 0 if the connection was ended without an answer.
+    /// That of the server's answer; 0 without one.
     package internal(set) var status = 0
-    /// What the forwarder answered itself.
-    package internal(set) var problem: ForwardingProblem? {
-        didSet { status = problem?.status ?? 0 }
-    }
+    /// The forwarder's own answer.
+    package internal(set) var problem: ForwardingProblem?
     package internal(set) var time = Duration.zero
     /// Bytes of the bodies in each direction.
     package internal(set) var (sent, received) = (0, 0)
 
     init(route: String, method: String, path: String = "", problem: ForwardingProblem? = nil) {
-        (self.route, self.method, self.path) = (route, method, path)
-        self.problem = problem
-        status = problem?.status ?? 0
+        (self.route, self.method, self.path, self.problem) = (route, method, path, problem)
     }
 }
 
@@ -74,31 +70,19 @@ package final class Forwarder: Sendable {
     ///   - listeners: Sockets that listen at `place` and never block.
     ///   - note: Called on a client's thread after each request.
     /// - Throws: `SystemCallError` without threads or descriptors.
-    package static func start(
+    package init(
         _ route: ForwardingRoute,
         at place: ForwardingRoute.Place,
         listeners: [SharedDescriptor],
         desk: any TokenDesk,
         limits: ForwardingLimits = ForwardingLimits(),
         note: @escaping @Sendable (ForwardedExchange) -> Void = { _ in }
-    ) throws -> Forwarder {
-        let forwarder = Forwarder(route, place, listeners, desk, limits, note, try SharedDescriptor.pair())
-        try DetachedThread.start { forwarder.run() }
-        return forwarder
-    }
-
-    private init(
-        _ route: ForwardingRoute,
-        _ place: ForwardingRoute.Place,
-        _ listeners: [SharedDescriptor],
-        _ desk: any TokenDesk,
-        _ limits: ForwardingLimits,
-        _ note: @escaping @Sendable (ForwardedExchange) -> Void,
-        _ wake: (reading: SharedDescriptor, writing: SharedDescriptor)
-    ) {
+    ) throws {
         rules = ForwardingRules(route, at: place)
         pool = UpstreamPool(route, connectTime: limits.connect)
-        (self.listeners, self.desk, self.limits, self.note, self.wake) = (listeners, desk, limits, note, wake)
+        wake = try SharedDescriptor.pair()
+        (self.listeners, self.desk, self.limits, self.note) = (listeners, desk, limits, note)
+        try DetachedThread.start { [self] in run() }
     }
 
     /// The number of connections of clients.

@@ -223,7 +223,7 @@ final class RunningForwarder: Sendable {
         change(&route)
         self.desk = desk
         port = sockets.port
-        forwarder = try Forwarder.start(
+        forwarder = try Forwarder(
             route,
             at: .port(port),
             listeners: sockets.descriptors,
@@ -262,7 +262,7 @@ final class AtASocket {
             access: access
         )
         let listener = try UnixSocket.listen(at: "\(folder.path)/work.sock")
-        forwarder = try Forwarder.start(route, at: .socket, listeners: [listener], desk: NumberedDesk(), note: note)
+        forwarder = try Forwarder(route, at: .socket, listeners: [listener], desk: NumberedDesk(), note: note)
     }
 
     deinit { forwarder.stop() }
