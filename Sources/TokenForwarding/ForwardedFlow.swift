@@ -22,7 +22,7 @@ final class ForwardedFlow {
     private var token = ""
     private var channel: UpstreamChannel?
     private var body: BodyFraming
-    /// What has come of the body, for a repetition; `nil` if that is more than is kept.
+    /// The body as far as it has come, for a repetition; `nil` if that is more than is kept.
     private var kept: [UInt8]? = []
     /// The part of it that went to the server.
     private var replayed = 0
@@ -289,7 +289,7 @@ extension ForwardedFlow {
         return true
     }
 
-    /// A server may end a connection that waited just when a request comes. Whether it has read the request nobody knows.
+    /// A server may end a connection that waited just when a request comes. It may have read the request.
     private func endWithoutAnswer() throws(ForwardingProblem) {
         let isUntouched = connection.fromUpstream.isEmpty && interimAnswers == 0
         if isUntouched, !hasRepeated, channel?.isReused == true, request.isIdempotent, kept != nil {

@@ -28,7 +28,7 @@ package struct ForwardingLimits: Sendable {
     package init() {}
 }
 
-/// What went through, for the log. It has no fields, no query and no body.
+/// A request and its answer, for the log. It has no fields, no query and no body.
 package struct ForwardedExchange: Sendable {
     package let route: String
     package let method: String

@@ -54,7 +54,7 @@ package struct ForwardingProblem: Error, Sendable {
 
     package let code: Code
     package let status: Int
-    /// What failed, and what to do. It holds no token and no phantom.
+    /// A sentence with the failure, and one with the remedy. It holds no token and no phantom.
     package let detail: String
     /// The seconds after which another try may help.
     package let retryAfter: Int?

@@ -2,7 +2,7 @@
 
 /// Where requests go, and which of them. A route's upstream is one origin; nothing in a request changes it.
 package struct ForwardingRoute: Sendable {
-    /// What a client must show.
+    /// The proof that a client must give: the phantom, that its program is of this user, or both.
     package enum Access: Sendable { case phantom, user, both }
 
     /// Where clients connect.

@@ -8,7 +8,7 @@ package protocol TokenDesk: Sendable {
     func token(for wish: TokenWish) throws(ForwardingProblem) -> String
 }
 
-/// What a request wants of the desk.
+/// The wish of one request.
 package struct TokenWish: Sendable {
     /// When the request began.
     package let begun: ContinuousClock.Instant

@@ -364,7 +364,7 @@ import Testing
         )
     }
 
-    /// It stops an inference that nobody reads.
+    /// So an inference stops that has no reader.
     @Test func endsTheServersConnectionWhenTheClientLeaves() async throws {
         let isEnded = Box(false)
         let upstream = try Upstream { (connection: Upstream.Connection) in

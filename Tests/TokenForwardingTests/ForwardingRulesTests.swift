@@ -32,7 +32,7 @@ let phantom = "fwd_0123456789abcdefghijklmnopqrstuvwxyzABCDEFGH"
         return try #require(try parser.parse(Array(text.utf8).span)).head
     }
 
-    /// What the server gets.
+    /// The head that the server gets.
     private func sent(_ text: String, _ rules: ForwardingRules) throws -> String {
         String(decoding: try rules.head(of: try rules.request(try head(text)), token: "T"), as: UTF8.self)
     }

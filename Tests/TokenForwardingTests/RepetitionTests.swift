@@ -114,7 +114,7 @@ import Testing
         #expect(answer.hasPrefix("HTTP/1.1 503 token-renewed\r\n") && answer.contains("Retry-After: 1\r\n"))
     }
 
-    /// What was kept for one request is free for the next one.
+    /// The room that one request took is free for the next one.
     @Test func keepsNoMoreThanTheRoomForAllBodies() async throws {
         let upstream = try Upstream { [hello] _ in hello }
         var limits = ForwardingLimits()

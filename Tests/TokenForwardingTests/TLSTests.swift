@@ -8,7 +8,7 @@ import Testing
 
 @testable import TokenForwarding
 
-/// What libcurl does for the forwarder: TLS, and a proxy's tunnel.
+/// The forwarder's use of libcurl: TLS, and a proxy's tunnel.
 @Suite(.timeLimit(.minutes(1)), .enabled(if: CertificateAuthority.isAvailable)) struct TLSTests {
     /// Answers with the files of its directory, each of which is a whole answer.
     private func serve(_ host: String, _ body: String) async throws -> (CertificateAuthority, Process, UInt16) {

@@ -70,7 +70,7 @@ final class Upstream: Sendable {
             }
         }
 
-        /// What has come, up to and with `ending`; `nil` at the end of the connection.
+        /// The bytes that have come, up to and with `ending`; `nil` at the end of the connection.
         func read(through ending: String) -> String? {
             while true {
                 if let text = take(through: ending) { return text }
