@@ -40,7 +40,7 @@ extension AgentSocketOption {
     /// Returns the socket of the agent that a command is about.
     func given(_ environment: Environment) throws -> Given {
         if let socket { return Given(text: socket, origin: "--socket") }
-        if let given = try environment.given("agent", nil) { return given }
+        if let agent = environment.agent { return agent }
         return Given(text: try AgentSocket.defaultPath(environment), origin: "--socket")
     }
 
@@ -147,7 +147,7 @@ struct AgentRunCommand: ToolCommand {
             }
             return .all(in: directory, variables, provider) { console.line("Warning: \($0)") }
         }
-        let environment = try provider.environment(above: variables)
+        let environment = try TokenRoute(provider, variables, session.lines).environment
         _ = try provider.configuration(environment)  // a mistake is told now
         let profile = AgentProfile(
             name: environment.profile?.name.text ?? "default",

@@ -109,7 +109,7 @@ extension AgentClient {
 
     /// - Throws: `UsageError` if `IDENTITYCTL_AGENT` names an agent of another machine, which has the sign-ins.
     static func refuseSignInsElsewhere(_ variables: Environment) async throws {
-        guard let socket = try variables.given("agent", nil), await isForwarded(socket) else { return }
+        guard let socket = variables.agent, await isForwarded(socket) else { return }
         throw UsageError(
             """
             The agent at \(socket.text.printable) (\(socket.origin)) is another machine's, where the sign-ins are. Run this \

@@ -58,7 +58,7 @@ extension CallCommand {
     /// - Parameter served: The address that an agent's profile must serve; `nil` if the command names the profile.
     func caller(in session: Session, serving served: ServedAddress? = nil) async throws -> Caller {
         let environment = session.environment
-        if let socket = try environment.given("agent", nil) { return try caller(through: socket, served, session) }
+        if let socket = environment.agent { return try caller(through: socket, served, session) }
         let application = try session.application(
             provider.configuration(environment, passPhrases: session.passPhrases, logger: session.logger)
         )

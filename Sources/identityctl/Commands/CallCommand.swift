@@ -37,32 +37,8 @@ struct CallCommand: ToolCommand {
     var readsSignIns: Bool { true }
     var sharedOptions: SharedOptions { SharedOptions(provider, token, account, scheme) }
 
-    func environment(above variables: Environment) throws -> Environment {
-        // An agent has the profiles: those of this machine are then not read.
-        if try variables.given("agent", nil) != nil { return variables }
-        let usual = try provider.environment(above: variables)
-        guard try !isForKnownProvider(variables) else { return usual }
-        // A resource that is known is nearer than the profile that is usual.
-        return try KnownResources(variables).profile(for: url).map(variables.above) ?? usual
-    }
-
-    /// Whether the command line or the environment says whose token is sent.
-    private func isForKnownProvider(_ environment: Environment) throws -> Bool {
-        try provider.namesOne(environment) || environment.given("agent", nil) != nil
-            || environment.above(nil).given("resource", provider.resource) != nil
-            || environment.above(nil).given("profile", provider.profile) != nil
-    }
-
-    /// The address of the API, if no more is known about the token for it.
-    private func resource(_ environment: Environment) throws -> Given? {
-        let isNone = try environment.above(nil).given("profile", provider.profile)?.text == ProfileName.none
-        guard try isNone || !isForKnownProvider(environment) else {
-            return try ResourceSearch.address(provider, environment)
-        }
-        guard let profile = environment.profile, !profile.isOfResource else {
-            return Given(text: url, origin: Given.calledAddress)
-        }
-        return nil
+    func route(_ variables: Environment, _ lines: ProfileLines) throws -> TokenRoute {
+        try .calling(url, provider, variables, lines)
     }
 
     /// Signs in for the API.
@@ -93,13 +69,13 @@ struct CallCommand: ToolCommand {
 
     func run(in session: Session) async throws {
         let address = try address()
-        let resource = try resource(session.environment)
+        let resource = session.route.resource
         let hasPerson = session.environment.hasScreen || session.console.isTerminal
         if let resource {
             if hasPerson {
                 try await signIn(for: resource, [], in: session)
             } else if session.environment.profile?.isOfResource != true {
-                throw ResourceSearch.unknown(resource)
+                throw AuthenticationError.unknownResource(resource)
             }
         }
         let environment = session.environment
@@ -130,10 +106,10 @@ struct CallCommand: ToolCommand {
         if case AuthenticationError.Code.networkTimedOut = error {
             return "To allow more time, give --timeout SECONDS."
         }
-        if case AuthenticationError.interactionRequired = error, let resource = try? resource(session.environment) {
+        if case AuthenticationError.interactionRequired = error, let resource = session.route.resource {
             return "Run: \(sharedOptions.replacing("--resource", with: resource.text).command("login"))"
         }
-        guard session.environment["IDENTITYCTL_AGENT"] != nil else { return nil }
+        guard session.route.agent != nil else { return nil }
         return AgentAdvice.text(of: error) ?? PlainReport.advice(error, sharedOptions, at: " where the agent runs")
     }
 

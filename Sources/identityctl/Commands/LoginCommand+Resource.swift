@@ -94,7 +94,7 @@ extension LoginCommand {
 
     private func signIn(in session: Session, for resource: AgreedResource, _ isQuiet: Bool) async throws {
         // Options that name the client and the server count as they are.
-        if try ResourceSearch.whole(provider, session.environment) == nil {
+        if try provider.wholeResource(session.environment) == nil {
             session.adopt(try resource.found.profile(resource.known))
         }
         let scopes = resource.known.scopes

@@ -122,10 +122,7 @@ struct LoginCommand: ToolCommand {
     ///   - question: The question before the sign-in at a server that is known. With it, a page opens in any case.
     ///   - isRefused: Whether the resource takes the tokens that there are no more.
     func run(in session: Session, asking question: BrowserQuestion?, isRefused: Bool = false) async throws {
-        let environment = session.environment
-        if let address = try ResourceSearch.address(provider, environment)
-            ?? ResourceSearch.whole(provider, environment)
-        {
+        if let address = try provider.namedResource(session.environment) {
             try await signIn(in: session, for: address, isRefused: isRefused, asking: question)
         } else {
             try await signIn(in: session, asking: question)

@@ -43,7 +43,7 @@ struct TokenCommand: ToolCommand {
     func answersAtOnce(in session: Session) async throws -> Bool {
         let environment = session.environment
         guard session.recording == nil, try scheme.chosen(environment) != .pop, try !file.isGiven,
-            try environment.given("agent", nil) == nil
+            session.route.agent == nil
         else { return false }
         guard signedRequest.request == nil, try provider.dpopPolicy(environment) == .off else { return false }
         try signedRequest.checkIsUnused()
@@ -55,7 +55,7 @@ struct TokenCommand: ToolCommand {
     }
 
     func run(in session: Session) async throws {
-        if session.recording != nil, try session.environment.given("agent", nil) != nil {
+        if session.recording != nil, session.route.agent != nil {
             throw UsageError("--record: the agent exchanges nothing here. Unset IDENTITYCTL_AGENT.")
         }
         let isBound = try provider.dpopPolicy(session.environment) != .off
@@ -66,7 +66,7 @@ struct TokenCommand: ToolCommand {
         if try file.isGiven { return try await write(in: session) }
         let environment = session.environment
         let wanted = try WantedToken(token, account, silent, environment)
-        if let agent = try environment.given("agent", nil) { return try await run(in: session, through: agent, wanted) }
+        if let agent = session.route.agent { return try await run(in: session, through: agent, wanted) }
         let application = try application(in: session)
         let token = try await wanted.acquireWithWarning(from: application, in: session)
         let isPersistent = !(application.configuration.cache is InMemoryTokenCache)

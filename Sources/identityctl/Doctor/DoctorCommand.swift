@@ -42,8 +42,8 @@ struct DoctorCommand: ToolCommand {
     var clientOptions: ProviderOptions? { provider }
 
     /// A profile that cannot be used is a finding.
-    func environment(above variables: Environment) throws -> Environment {
-        (try? provider.environment(above: variables)) ?? variables
+    func route(_ variables: Environment, _ lines: ProfileLines) throws -> TokenRoute {
+        (try? TokenRoute(provider, variables, lines)) ?? TokenRoute(environment: variables)
     }
 
     func run(in session: Session) async throws {
@@ -62,7 +62,7 @@ struct DoctorCommand: ToolCommand {
 
     private func findings(_ session: Session) async throws -> [Finding] {
         let environment = session.environment
-        let agent = try environment.given("agent", nil)
+        let agent = session.route.agent
         var isElsewhere = false
         if let agent { isElsewhere = await AgentClient.isForwarded(agent) }
         let keyring = KeyringTokenCache(applicationName: "identityctl")
@@ -73,7 +73,7 @@ struct DoctorCommand: ToolCommand {
             (
                 "profile", true,
                 {
-                    _ = try provider.environment(above: environment.above(nil)); return []
+                    _ = try TokenRoute(provider, environment.above(nil), session.lines); return []
                 }
             ),
             ("browser", true, { try browsers(environment) }),
@@ -126,7 +126,7 @@ struct DoctorCommand: ToolCommand {
     {
         let environment = session.environment
         guard !provider.namesOne(environment), try environment.given("profile", provider.profile) == nil,
-            try environment.given("agent", nil) == nil
+            session.route.agent == nil
         else { return [] }
         let directory = try? ProfileDirectory(environment)
         return try await ProfilesExamination(session: session, keyring: keyring, directory: directory).profiles()

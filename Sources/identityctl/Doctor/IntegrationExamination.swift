@@ -87,7 +87,7 @@ struct IntegrationExamination {
 
     /// Returns a use for each address that a profile serves, if the setting is for all.
     private func eachAddress(_ use: IntegrationUse) throws -> [IntegrationUse] {
-        guard use.isForAll, try session.environment.given("agent", nil) == nil else { return [use] }
+        guard use.isForAll, session.route.agent == nil else { return [use] }
         let directory = try ProfileDirectory(session.environment)
         let isHost = ServedAddress(use.label) != nil
         var uses: [IntegrationUse] = []
@@ -105,7 +105,7 @@ struct IntegrationExamination {
 
     /// Returns a profile and the accounts whose tokens are given, or `nil` if that is not known here.
     private func account(of use: IntegrationUse) async throws -> (profile: ProfileName?, text: String)? {
-        guard try session.environment.given("agent", nil) == nil else { return (nil, "by the agent") }
+        guard session.route.agent == nil else { return (nil, "by the agent") }
         let environment = session.environment.replacing(Environment.variable(for: "account"), with: use.account)
         let directory = try ProfileDirectory(environment)
         if let name = use.profile {
@@ -128,11 +128,13 @@ struct IntegrationExamination {
                 guard let source = try HelperCall(.git, ["get"]).source(for: address, of: username, in: session) else {
                     continue
                 }
-                found.append(try await account(source.environment))
+                found.append(try await account(source.route.environment))
             }
             if !found.isEmpty { return (serving.first?.name, found.joined(separator: "; ")) }
         }
-        if let resource = use.resource { throw ResourceSearch.unknown(Given(text: resource, origin: use.label)) }
+        if let resource = use.resource {
+            throw AuthenticationError.unknownResource(Given(text: resource, origin: use.label))
+        }
         guard let address = addresses.first else { return nil }
         throw UsageError("No profile serves \(address.text).")
     }

@@ -118,10 +118,10 @@ struct AWSRole: Hashable, Sendable {
     /// A mistake in the role is told before the provider is asked.
     fileprivate static func answer(_ call: HelperCall, _ session: Session) async throws {
         let source = try call.source(in: session)
-        let role = try AWSRole(call.own, source.environment)
+        let role = try AWSRole(call.own, source.route.environment)
         let token = try await source.anyToken(in: session, wantsIDToken: true)
         let transport = try source.command.provider.transport(
-            source.environment,
+            source.route.environment,
             timeout: call.timeout,
             maximumResponseBytes: Self.maximumBytes
         )

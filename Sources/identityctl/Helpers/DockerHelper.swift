@@ -63,7 +63,7 @@ enum DockerCredential {
                 guard let source = try call.source(for: address, in: session),
                     let token = try await source.token(in: session)
                 else { continue }
-                let username = source.username ?? token.username ?? HelperCall.anyUsername
+                let username = source.username ?? token.username ?? TokenUsername.any
                 return try session.result(answer(server: server, username: username, token: token.text))
             }
             try session.result(miss + "\n")

@@ -90,7 +90,7 @@ struct GitCredential: Hashable, Sendable {
                 let token = try await source.token(in: session)
             else { return }
             let answer = asked.answer(
-                username: source.username ?? token.username ?? asked.username ?? HelperCall.anyUsername,
+                username: source.username ?? token.username ?? asked.username ?? TokenUsername.any,
                 token: token.text,
                 expiresOn: Int(token.expiresOn.timeIntervalSince1970)
             )

@@ -33,7 +33,7 @@ extension Helper {
         guard let token = try await source?.token(in: session) else {
             let asked = Given(text: call.operation, origin: "<url>")
             throw HelperFailure(
-                cause: ResourceSearch.unknown(asked),
+                cause: AuthenticationError.unknownResource(asked),
                 options: SharedOptions().replacing("--resource", with: call.operation)
             )
         }

@@ -6,15 +6,12 @@ import OAuthWire
 
 /// The options that give the token for an address.
 struct HelperSource: Sendable {
-    let environment: Environment
-    /// The username that goes with the token, if one was chosen.
-    let username: String?
-    /// The person's name in the address that a program asks for, if no line names the same: no other account's token goes
-    /// under it.
-    let person: String?
+    let route: TokenRoute
     let command: TokenCommand
-    /// The agent that is asked, and the address that its profile must serve.
-    let agent: (socket: Given, serves: ServedAddress?)?
+
+    /// The username that goes with the token, if one was chosen.
+    var username: String? { route.username }
+    private var environment: Environment { route.environment }
 
     /// Returns the token for a program that names no address.
     ///
@@ -46,16 +43,16 @@ struct HelperSource: Sendable {
             )
             wanted.isIDToken = wantsIDToken
             wanted.refusedToken = refused
-            if let agent {
-                guard let person else {
-                    return try await token(wanted, through: agent.socket, serves: agent.serves?.text)
+            if let agent = route.agent {
+                guard let person = route.person else {
+                    return try await token(wanted, through: agent, serves: route.served?.text)
                 }
-                return try await token(wanted, of: person, through: agent.socket, serves: agent.serves?.text, session)
+                return try await token(wanted, of: person, through: agent, serves: route.served?.text, session)
             }
             let application = try session.application(
                 try command.provider.configuration(environment, logger: session.logger)
             )
-            if let person, try await !application.allAccounts().isEmpty {
+            if let person = route.person, try await !application.allAccounts().isEmpty {
                 // The account of the profile's first sign-in is the usual one; a name in the address chooses another one.
                 if wanted.account?.account?.isSignedOut == false { wanted.account = nil }
                 guard try await application.has(person, among: wanted.account) else {

@@ -80,7 +80,7 @@ struct KeyringRequest: Hashable, Sendable {
             NextKeyring.run(words, session.environment)
             throw Ended(status: .other)
         }
-        let username = source.username ?? token.username ?? request.username ?? HelperCall.anyUsername
+        let username = source.username ?? token.username ?? request.username ?? TokenUsername.any
         try session.result(request.answer(username: username, token: token.text))
     }
 

@@ -138,7 +138,7 @@ final class MCPAccess: Sendable {
         forgetSource()
         let environment = session.environment
         // Other demands than scopes are met by a command of the person's.
-        guard error.claims == nil, error.challenge?.scopes.isEmpty != true, try environment.given("agent", nil) == nil,
+        guard error.claims == nil, error.challenge?.scopes.isEmpty != true, environment.agent == nil,
             try SignInTurn.isAllowed(environment) != false,
             try offer.isPossible || SignInTurn.isPossible(environment), let turns = try command.turns(environment)
         else { throw error }

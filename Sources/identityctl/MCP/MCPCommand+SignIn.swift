@@ -6,11 +6,9 @@ import IdentityResources
 import OAuthWire
 import SystemSupport
 
-/// The choice of the token that a bridge sends. A file of a project can name any address and any profile, so that a profile must
-/// say itself that it serves the address, as with a helper.
 extension MCPCommand {
-    func environment(above variables: Environment) throws -> Environment {
-        guard page == nil else { return variables }
+    func route(_ variables: Environment, _ lines: ProfileLines) throws -> TokenRoute {
+        guard page == nil else { return TokenRoute(environment: variables) }
         guard !provider.namesOne(variables), try variables.given("resource", provider.resource) == nil else {
             throw UsageError(
                 """
@@ -20,19 +18,7 @@ extension MCPCommand {
             )
         }
         try refuseWayOfToken()
-        if try variables.given("agent", nil) != nil { return variables }
-        if let given = try variables.given("profile", provider.profile), given.text != ProfileName.none {
-            let environment = try provider.environment(above: variables)
-            guard try environment.profile?.reaches(url) == true else {
-                throw given.error(
-                    "the profile does not serve \(url.printable). If it may have the token, add a line: serves = ADDRESS"
-                )
-            }
-            return environment
-        }
-        if let known = try KnownResources(variables).profile(for: url) { return variables.above(known) }
-        guard let address = ServedAddress(asked: url) else { return variables }
-        return variables.above(try ProfileDirectory(variables).profile(serving: address) { _ in })
+        return try .bridging(to: url, provider, variables, lines)
     }
 
     /// Refuses the options that lead the token elsewhere, to a proxy for example: they may be those of a project's file. A profile
@@ -67,14 +53,16 @@ extension MCPCommand {
     /// - Throws: `.noTokensFound` before the first sign-in; `UsageError`.
     func caller(demanding scopes: Set<Scope>, _ session: Session) async throws -> (CallCommand.Caller, Set<Scope>) {
         // Another process may have signed in since.
-        session.use(try environment(above: session.environment.above(nil)).profile)
+        session.follow(try route(session.environment.above(nil), session.lines))
         let environment = session.environment
-        if try environment.given("agent", nil) != nil {
-            guard let served = ServedAddress(asked: url) else { throw UsageError("<url>: \(ServedAddress.form)") }
+        if environment.agent != nil {
+            guard let served = session.route.served else { throw UsageError("<url>: \(ServedAddress.form)") }
             let caller = try await call.caller(in: session, serving: served)
             return (caller, try token.scopes(environment).union(scopes))
         }
-        guard environment.profile != nil else { throw ResourceSearch.unknown(Given(text: url, origin: "<url>")) }
+        guard environment.profile != nil else {
+            throw AuthenticationError.unknownResource(Given(text: url, origin: "<url>"))
+        }
         let caller = try await call.caller(in: session)
         let all = try token.scopes(environment).union(scopes)
         guard !signsIn, renewed == nil else { return (caller, all) }
@@ -156,7 +144,7 @@ extension MCPCommand {
 
     /// Whether a token can be had without a person.
     func isSignedIn(_ session: Session) async throws -> Bool {
-        session.use(try environment(above: session.environment).profile)
+        session.follow(try route(session.environment, session.lines))
         if case .none = try await need(of: SignInDemand(), session) { return true }
         return false
     }

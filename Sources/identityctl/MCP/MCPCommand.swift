@@ -114,7 +114,7 @@ struct MCPCommand: ToolCommand {
 
     func advice(on error: any Error, in session: Session) -> String? {
         guard case AuthenticationError.interactionRequired = error else { return AgentAdvice.text(of: error) }
-        guard session.environment["IDENTITYCTL_AGENT"] != nil else {
+        guard session.route.agent != nil else {
             let known = error as? AuthenticationError
             if let told = known?.underlyingError as? SignInCourse.Advice { return told.text }
             var login = loginOptions(demanding: known?.challenge?.scopes ?? [], session.environment)

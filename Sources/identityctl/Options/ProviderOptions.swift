@@ -239,8 +239,8 @@ extension ProviderOptions {
         passPhrases: PassPhrasePrompt? = nil,
         logger: Logger = Logger(label: "identityctl") { _ in SwiftLogNoOpLogHandler() }
     ) throws -> PublicClientApplication.Configuration {
-        if let address = try ResourceSearch.address(self, environment), environment.profile?.isOfResource != true {
-            throw ResourceSearch.unknown(address)
+        if let address = try searchedResource(environment), environment.profile?.isOfResource != true {
+            throw AuthenticationError.unknownResource(address)
         }
         guard let clientID = try environment.given("client-id", clientID)?.clientID() else {
             throw UsageError(Self.whichClient(environment))

@@ -36,7 +36,7 @@ extension SchemeOption {
 
     /// - Throws: `UsageError` for the scheme `pop` if an agent has the account.
     func checkWorksWithoutAgent(_ environment: Environment) throws {
-        guard try chosen(environment) == .pop, try environment.given("agent", nil) != nil else { return }
+        guard try chosen(environment) == .pop, environment.agent != nil else { return }
         throw UsageError("--scheme pop: an agent signs no requests. Unset IDENTITYCTL_AGENT for this command.")
     }
 }

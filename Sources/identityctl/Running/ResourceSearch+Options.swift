@@ -7,35 +7,6 @@ import OAuthWire
 import SystemSupport
 
 extension ResourceSearch {
-    /// Returns the resource's address if one is given without the server that issues its tokens.
-    static func address(_ provider: ProviderOptions, _ environment: Environment) throws -> Given? {
-        try isWhole(provider, environment) ? nil : resource(provider, environment)
-    }
-
-    private static func resource(_ provider: ProviderOptions, _ environment: Environment) throws -> Given? {
-        // A provider on the command line replaces the variables of another one.
-        guard provider.resource != nil || !provider.isOnCommandLine else { return nil }
-        return try environment.given("resource", provider.resource)
-    }
-
-    /// Returns the resource's address if its server and the client there are given as well.
-    static func whole(_ provider: ProviderOptions, _ environment: Environment) throws -> Given? {
-        try isWhole(provider, environment) ? resource(provider, environment) : nil
-    }
-
-    private static func isWhole(_ provider: ProviderOptions, _ environment: Environment) throws -> Bool {
-        try environment.profile?.isOfResource != true && environment.given("issuer", provider.issuer) != nil
-            && environment.given("client-id", provider.clientID) != nil
-    }
-
-    /// The error for a resource without a sign-in.
-    static func unknown(_ address: Given) -> AuthenticationError {
-        AuthenticationError(
-            .noTokensFound,
-            "There was no sign-in for \(address.text.printable) here yet, and no server is known for it."
-        )
-    }
-
     /// The message that begins a session of MCP.
     private static let initialize = Array(
         """
@@ -69,7 +40,7 @@ extension ResourceSearch {
         )
         transport = try provider.transport(environment)
         if isMCP || profile?.isOfMCP == true { message = Self.initialize }
-        isWhole = try Self.whole(provider, environment) != nil
+        isWhole = try provider.wholeResource(environment) != nil
         let issuer = try variables.given("issuer", provider.issuer)
         let ofProfile = profile?.own("issuer")
         self.issuer = issuer?.text ?? ofProfile

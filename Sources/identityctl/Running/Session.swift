@@ -10,9 +10,11 @@ import SystemSupport
 
 /// The environment of a command, and the application object that the command makes.
 final class Session: Sendable {
+    /// Whose token the command is about, as far as it is known by now.
+    var route: TokenRoute { current.withLock(\.self) }
+    private let current: Mutex<TokenRoute>
     /// The variables and the lines that apply.
-    var environment: Environment { lines.withLock(\.self) }
-    private let lines: Mutex<Environment>
+    var environment: Environment { current.withLock(\.environment) }
     let console: Console
     /// Whether results and errors are written as JSON.
     let isJSON: Bool
@@ -28,9 +30,8 @@ final class Session: Sendable {
     /// Whether a write has had its longer time.
     private let isPersistent = Mutex(false)
 
-    init(environment: Environment, console: Console, isJSON: Bool, logLevel: Logger.Level, recording: Recording? = nil)
-    {
-        lines = Mutex(environment)
+    init(_ route: TokenRoute, console: Console, isJSON: Bool, logLevel: Logger.Level, recording: Recording? = nil) {
+        current = Mutex(route)
         self.console = console
         self.isJSON = isJSON
         self.logLevel = logLevel
@@ -43,9 +44,18 @@ final class Session: Sendable {
         return Logger(label: "identityctl") { _ in handler }
     }
 
+    /// The lines on this computer.
+    var lines: ProfileLines {
+        let console = console
+        return .onDisk(environment.above(nil)) { console.line($0) }
+    }
+
+    /// Looks anew whose token the command is about, since another process may have signed in.
+    func follow(_ route: TokenRoute) { current.withLock { $0 = route } }
+
     /// Puts other lines below the variables from now on.
     func use(_ profile: Profile?) {
-        lines.withLock { $0 = $0.above(profile) }
+        current.withLock { $0.environment = $0.environment.above(profile) }
     }
 
     /// Lays the lines of a resource that was found over those of the profile, from now on.

@@ -12,9 +12,9 @@ protocol ToolCommand: AsyncParsableCommand, Sendable {
     /// The options that name a client and a provider, and so may come from a profile. `nil` by default.
     var clientOptions: ProviderOptions? { get }
 
-    /// Returns the variables above the lines that apply. By default those of the profile of ``clientOptions``; an agent has the
-    /// profiles: those of this machine are then not read.
-    func environment(above variables: Environment) throws -> Environment
+    /// Returns whose token the command is about. By default that of ``clientOptions``; an agent has the profiles: those of this
+    /// machine are then not read.
+    func route(_ variables: Environment, _ lines: ProfileLines) throws -> TokenRoute
 
     /// Whether an agent gives the token if there is one. `false` by default.
     var asksAgent: Bool { get }
@@ -61,9 +61,9 @@ extension ToolCommand {
 
     var readsSignIns: Bool { false }
 
-    func environment(above variables: Environment) throws -> Environment {
-        if asksAgent, try variables.given("agent", nil) != nil { return variables }
-        return try clientOptions?.environment(above: variables) ?? variables
+    func route(_ variables: Environment, _ lines: ProfileLines) throws -> TokenRoute {
+        guard let clientOptions, !asksAgent || variables.agent == nil else { return TokenRoute(environment: variables) }
+        return try TokenRoute(clientOptions, variables, lines)
     }
 
     var isVerbose: Bool { false }
@@ -92,19 +92,20 @@ extension ToolCommand {
     private func status(_ variables: Environment, _ console: Console) async -> ExitStatus {
         let session: Session
         do {
-            let environment = try environment(above: variables)
-            let level = try output.level(environment)
+            let route = try route(variables, .onDisk(variables))
+            let level = try output.level(route.environment)
             session = Session(
-                environment: environment,
+                route,
                 console: console,
-                isJSON: try environment.isOn("json", output.json),
+                isJSON: try route.environment.isOn("json", output.json),
                 logLevel: isVerbose ? .trace : level,
                 recording: try recording()
             )
             try session.recording?.begin()
         } catch {
             let isJSON = variables.isJSON(output.json)
-            Session(environment: variables, console: console, isJSON: isJSON, logLevel: .critical).report(error)
+            let route = TokenRoute(environment: variables)
+            Session(route, console: console, isJSON: isJSON, logLevel: .critical).report(error)
             return ExitStatus(for: error)
         }
         do {

@@ -79,6 +79,12 @@ struct Environment: Sendable {
         return Environment(lookup: { $0.hasPrefix("IDENTITYCTL_") ? nil : lookup($0) })
     }
 
+    /// The agent that is named. Only a variable names one.
+    var agent: Given? {
+        let variable = Self.variable(for: "agent")
+        return self[variable].map { Given(text: $0, origin: variable) }
+    }
+
     /// The absolute path in a variable; `nil` if it is unset, empty or relative. The specification of base directories says to ignore
     /// relative paths.
     ///

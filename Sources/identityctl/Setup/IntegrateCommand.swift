@@ -103,7 +103,7 @@ struct IntegrateCommand: ToolCommand {
     /// Signs in if need be, and starts a server's entry as the program will.
     private func tryStart(_ server: MCPServerEntry?, _ home: Home, _ session: Session) async throws {
         guard let server, !dryRun else { return }
-        let (console, isElsewhere) = (session.console, try session.environment.given("agent", nil) != nil)
+        let (console, isElsewhere) = (session.console, session.route.agent != nil)
         if !isElsewhere, try await !server.isSignedIn(session) {
             let login = server.login
             var goesOn = signIn
@@ -158,7 +158,7 @@ struct IntegrateCommand: ToolCommand {
     /// Returns the server that a program shall reach: that of `--resource`, or of a profile; `nil` if none is named.
     private func server(_ session: Session) throws -> IntegrationSubject? {
         let environment = session.environment
-        let isElsewhere = try environment.given("agent", nil) != nil
+        let isElsewhere = session.route.agent != nil
         let named = isElsewhere ? nil : try environment.given("profile", profile).map { try ProfileName($0) }
         let directory = isElsewhere ? nil : try ProfileDirectory(environment)
         guard
@@ -204,7 +204,7 @@ struct IntegrateCommand: ToolCommand {
         }
         let addresses = try serves.map(ServedAddress.init(option:))
         let environment = session.environment
-        guard try environment.given("agent", nil) == nil else {
+        guard session.route.agent == nil else {
             let needsAddress = tool.asks == .addresses
             guard (profile == nil) == needsAddress, addresses.isEmpty != needsAddress else {
                 throw UsageError(

@@ -45,7 +45,7 @@ struct TokenSource: Sendable {
         console = session.console
         let asked = try WantedToken(token, account, silent, environment)
         minimumValidity = asked.minimumValidity
-        let socket = try environment.given("agent", nil)
+        let socket = environment.agent
         hasAgent = socket != nil
         if let socket {
             let first = try AgentRequest.Token(provider, asked, environment, for: command, socket)

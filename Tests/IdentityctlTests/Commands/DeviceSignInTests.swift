@@ -20,7 +20,12 @@ import Testing
             let word = text.trimmingPrefix("  ").prefix { $0 != "\n" }
             if word.count == 9, word.contains("-") { _ = provider.approveDevice(userCode: String(word), as: .alice) }
         }
-        let session = Session(environment: Environment(variables), console: console, isJSON: false, logLevel: .critical)
+        let session = Session(
+            TokenRoute(environment: Environment(variables)),
+            console: console,
+            isJSON: false,
+            logLevel: .critical
+        )
         let signIn = DeviceSignIn(application: try provider.application(), session: session)
         _ = try await signIn.run(DeviceCodeParameters(scopes: ["api.read"]))
         return screen.text

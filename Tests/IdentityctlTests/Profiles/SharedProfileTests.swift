@@ -57,7 +57,12 @@ import Testing
             replaces: false
         )
         func profiles() async throws -> [ExaminedProfile] {
-            let session = Session(environment: variables, console: .standardError(), isJSON: true, logLevel: .critical)
+            let session = Session(
+                TokenRoute(environment: variables),
+                console: .standardError(),
+                isJSON: true,
+                logLevel: .critical
+            )
             let keyring = Result<KeyringStatus, any Error>.failure(AuthenticationError(.keyringTimedOut, "Its reason."))
             return try await ProfilesExamination(session: session, keyring: keyring, directory: directory).profiles()
         }

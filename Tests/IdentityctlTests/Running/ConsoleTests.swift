@@ -48,7 +48,7 @@ import Testing
     @Test(.timeLimit(.minutes(1))) func saysThatAProviderTakesLong() async throws {
         let screen = Screen()
         let session = Session(
-            environment: Environment([:]),
+            TokenRoute(environment: Environment([:])),
             console: screen.console(columns: 80),
             isJSON: false,
             logLevel: .critical

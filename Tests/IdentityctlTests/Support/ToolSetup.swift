@@ -68,7 +68,12 @@ final class ToolSetup: Sendable {
             environment = environment.above(try ProfileDirectory(environment).profile(named: name))
         }
         let console = Screen().console(columns: nil, isTerminal: false)
-        let session = Session(environment: environment, console: console, isJSON: false, logLevel: .critical)
+        let session = Session(
+            TokenRoute(environment: environment),
+            console: console,
+            isJSON: false,
+            logLevel: .critical
+        )
         let (options, receiver) = (try ProviderOptions.parse([]), InMemoryRedirectReceiver())
         var configuration = try options.configuration(environment)
         configuration.transport = provider.transport

@@ -1,0 +1,225 @@
+// Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
+
+/// The answer to *whose* token: the lines that count below the options and the variables.
+///
+/// Commands, helpers and the bridge ask here, and nowhere else. Each answer is a function of the options, the variables, the lines
+/// and an address. Options stand above variables, and these above lines. If an agent is named, it has the sign-ins: then no line
+/// of this computer counts.
+struct TokenRoute: Sendable {
+    /// The variables above the lines that count.
+    var environment: Environment
+    /// The address at which the search for a server begins; `nil` if the lines and options are enough, or if an agent knows.
+    var resource: Given?
+    /// The address that the profile of an agent must serve; `nil` if the request names the profile.
+    var served: ServedAddress?
+    /// The username that goes with the token, if an option or a line names one.
+    var username: String?
+    /// The name of the person in the address that a program asks for. The token of another account is none.
+    var person: String?
+
+    /// The agent that has the sign-ins; `nil` if they are on this computer.
+    var agent: Given? { environment.agent }
+
+    init(environment: Environment) { self.environment = environment }
+}
+
+// A command that names no address.
+extension TokenRoute {
+    /// The route of the client that options, variables or a profile name.
+    ///
+    /// The profile is that of `--profile` or its variable, or else the default or the only one, unless the command line or a variable
+    /// names a client or a provider: its lines would belong to another one. Of a resource that is named, what is known counts
+    /// as well.
+    ///
+    /// - Throws: `UsageError` if the profile does not exist or cannot be used.
+    init(_ options: ProviderOptions, _ variables: Environment, _ lines: ProfileLines) throws {
+        self.init(environment: variables.above(try Self.profile(options, variables, lines)))
+    }
+
+    private static func profile(
+        _ options: ProviderOptions,
+        _ variables: Environment,
+        _ lines: ProfileLines
+    ) throws -> Profile? {
+        guard let resource = try variables.given("resource", options.resource),
+            try variables.given("issuer", options.issuer) == nil
+        else { return try namedOrUsual(options, variables, lines) }
+        let isNamed = try variables.given("profile", options.profile) != nil
+        var profile = isNamed ? try namedOrUsual(options, variables, lines) : nil
+        if let named = profile, named.own("resource") != resource.text {
+            profile = named.forAnother()
+        } else if profile?.leavesToSearch == false {
+            return profile
+        }
+        guard let known = try lines.known(resource.text) else { return profile }
+        return profile?.below(known) ?? known
+    }
+
+    private static func namedOrUsual(
+        _ options: ProviderOptions,
+        _ variables: Environment,
+        _ lines: ProfileLines
+    ) throws -> Profile? {
+        if let given = try variables.given("profile", options.profile) {
+            guard given.text != ProfileName.none else { return nil }
+            let profile = try lines.named(try ProfileName(given))
+            return options.namesOne(variables) ? profile.forAnother() : profile
+        }
+        return options.namesOne(variables) ? nil : try lines.usual()
+    }
+}
+
+// An address that a person or a program names.
+extension TokenRoute {
+    /// The route of a call. What is known of the address is nearer than the profile that is usual.
+    ///
+    /// - Throws: `UsageError`.
+    static func calling(
+        _ url: String,
+        _ options: ProviderOptions,
+        _ variables: Environment,
+        _ lines: ProfileLines
+    ) throws -> TokenRoute {
+        guard variables.agent == nil else { return TokenRoute(environment: variables) }
+        var route = try TokenRoute(options, variables, lines)
+        let profile = try variables.given("profile", options.profile)
+        let isNamed =
+            try profile != nil || options.namesOne(variables) || variables.given("resource", options.resource) != nil
+        if !isNamed, let known = try lines.known(url) { route.environment = variables.above(known) }
+        if isNamed, profile?.text != ProfileName.none {
+            route.resource = try options.searchedResource(route.environment)
+        } else if route.environment.profile?.isOfResource ?? true {
+            route.resource = Given(text: url, origin: Given.calledAddress)
+        }
+        return route
+    }
+
+    /// The route of a bridge to a server. The file of a project can name any address and any profile, so that a profile must say
+    /// itself that it serves the address.
+    ///
+    /// - Returns: Without lines, if no account is signed in for the address.
+    /// - Throws: `UsageError`.
+    static func bridging(
+        to url: String,
+        _ options: ProviderOptions,
+        _ variables: Environment,
+        _ lines: ProfileLines
+    ) throws -> TokenRoute {
+        var route = TokenRoute(environment: variables)
+        let address = ServedAddress(asked: url)
+        guard route.agent == nil else {
+            route.served = address
+            return route
+        }
+        if let given = try variables.given("profile", options.profile), given.text != ProfileName.none {
+            route = try TokenRoute(options, variables, lines)
+            guard try route.environment.profile?.reaches(url) == true else {
+                throw given.error(
+                    "the profile does not serve \(url.printable). If it may have the token, add a line: serves = ADDRESS"
+                )
+            }
+            return route
+        }
+        let profile = try lines.known(url) ?? address.flatMap { try lines.serving($0, nil) }
+        route.environment = variables.above(profile)
+        return route
+    }
+
+    /// The question of a helper.
+    struct Asked {
+        /// The address of the program's request, if it names one.
+        var address: ServedAddress?
+        /// The username of the request. That of a person chooses the profile and the account.
+        var username: String?
+        /// The option `--serves`.
+        var serves: String?
+        /// The option `--username`.
+        var ownUsername: String?
+        /// Whether a file of the program's own, kubeconfig for example, says which server a client is for. Then neither
+        /// `--serves` nor, for a client that only variables name, a line of the profile has to.
+        var isChosenByItsFile = false
+    }
+
+    /// The route of a helper; `nil` if nothing serves the address.
+    ///
+    /// A client that an option, a variable or `--profile` names counts, if it serves the address. If only variables name one that
+    /// does not, the profile that serves the address counts, without these variables. An agent decides by its own profiles.
+    ///
+    /// - Throws: `UsageError`.
+    static func serving(
+        _ asked: Asked,
+        _ options: ProviderOptions,
+        _ variables: Environment,
+        _ lines: ProfileLines
+    ) throws -> TokenRoute? {
+        let person = asked.username.flatMap { TokenUsername.isOfPerson($0) ? $0 : nil }
+        guard var route = try choice(asked, person, options, variables, lines) else { return nil }
+        route.username = try route.environment.given("username", asked.ownUsername)?.text
+        guard route.username?.utf8.hasControls != true else {
+            throw UsageError("--username: control characters are not possible.")
+        }
+        route.person = route.username == nil || route.username != asked.username ? person : nil
+        return route
+    }
+
+    private static func choice(
+        _ asked: Asked,
+        _ person: String?,
+        _ options: ProviderOptions,
+        _ variables: Environment,
+        _ lines: ProfileLines
+    ) throws -> TokenRoute? {
+        var elsewhere = TokenRoute(environment: variables)
+        elsewhere.served = asked.address
+        let hasAgent = variables.agent != nil
+        let isOption = options.namesOne(Environment([:])) || options.profile != nil
+        let isNamed = try isOption || options.namesOne(variables) || variables.given("profile", nil) != nil
+        if isNamed || (asked.isChosenByItsFile && asked.address == nil) {
+            let named = hasAgent ? TokenRoute(environment: variables) : try TokenRoute(options, variables, lines)
+            let served = try named.environment.words("serves", asked.serves.map { [$0] } ?? [])
+                .map(ServedAddress.init(option:))
+            if served.isEmpty, hasAgent, !asked.isChosenByItsFile { return asked.address == nil ? nil : elsewhere }
+            let isAsNamed = asked.isChosenByItsFile && (served.isEmpty || isOption && asked.serves == nil)
+            if isAsNamed || served.contains(where: { $0.serves(asked.address) }) { return named }
+            if isOption || asked.serves != nil || hasAgent { return nil }
+        } else if hasAgent {
+            return asked.address == nil ? nil : elsewhere
+        }
+        guard let address = asked.address, let profile = try lines.serving(address, person) else { return nil }
+        // Variables that name another client belong to that one.
+        return TokenRoute(environment: (isNamed ? variables.withoutOptions : variables).above(profile))
+    }
+
+    /// The route of the sign-in for an address; `nil` without one, and with an agent. A profile that is named counts, if its
+    /// resource is there.
+    ///
+    /// - Throws: `UsageError`.
+    static func ofResource(
+        at url: String,
+        _ options: ProviderOptions,
+        _ variables: Environment,
+        _ lines: ProfileLines
+    ) throws -> TokenRoute? {
+        guard variables.agent == nil else { return nil }
+        // Variables that name another client belong to that one.
+        let variables = options.namesOne(variables) ? variables.withoutOptions : variables
+        let given = try variables.given("profile", options.profile).flatMap { $0.text == ProfileName.none ? nil : $0 }
+        let named = try given.flatMap { _ in try TokenRoute(options, variables, lines).environment.profile }
+        if let named, try named.reaches(url) { return TokenRoute(environment: variables.above(named)) }
+        // A variable may name a profile for other addresses.
+        guard given?.isOption != true, let known = try lines.known(url) else { return nil }
+        return TokenRoute(environment: variables.above(known))
+    }
+}
+
+/// The username beside a token.
+enum TokenUsername {
+    /// The one that most servers accept.
+    static let any = "oauth2"
+
+    /// Whether a username in an address is that of a person, and none that servers want where a token is the password.
+    static func isOfPerson(_ name: String) -> Bool {
+        let others = ["oauth2accesstoken", "x-access-token", "x-token-auth", "VssSessionToken", "__token__"]
+        return name != any && !others.contains(name)
+    }
+}

@@ -1,0 +1,256 @@
+// Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
+
+import ArgumentParser
+import Testing
+
+@testable import identityctl
+
+/// Whose token is wanted, as a table of options, variables, lines and an address.
+@Suite struct TokenRouteTests {
+    /// Profiles by their names, the usual one, and what is known of resources.
+    private static let lines = ProfileLines(
+        named: { name in try #require(try profile(name.text), "there is no profile \(name)") },
+        usual: { try profile("work") },
+        serving: { address, username in
+            guard ServedAddress("https://git.test")?.serves(address) == true else { return nil }
+            return try profile(username == "bob" ? "other" : "git")
+        },
+        known: { address in
+            guard address.hasPrefix("https://api.test/mcp") else { return nil }
+            let text = "resource = https://api.test/mcp\nissuer = https://as.test\nclient-id = registered"
+            return try Profile(ofResource: Array(text.utf8), path: "known")
+        }
+    )
+
+    private static let texts = [
+        "work": "client-id = work\nissuer = https://id.test",
+        "git": "client-id = git\nissuer = https://id.test\nserves = https://git.test",
+        "other": "client-id = other\nissuer = https://id.test\nserves = https://git.test\nusername = bob",
+        "api": "resource = https://api.test/mcp",
+        "mail": "client-id = mail\nresource = https://mail.test\nissuer = https://id.test",
+    ]
+
+    private static func profile(_ name: String) throws -> Profile? {
+        guard let text = texts[name], let name = ProfileName(name) else { return nil }
+        return try Profile(name, path: name.text, parsing: Array(text.utf8))
+    }
+
+    /// The profile's name, the client of the lines, the address of a search, and what an agent must serve.
+    private struct Answer: Equatable, CustomStringConvertible {
+        var profile: String?
+        var client: String?
+        var search: String?
+        var served: String?
+
+        var description: String { [profile, client, search, served].map { $0 ?? "-" }.joined(separator: " ") }
+    }
+
+    private static func answer(_ route: TokenRoute?) throws -> Answer? {
+        guard let route else { return nil }
+        return Answer(
+            profile: route.environment.profile?.name.text,
+            client: try route.environment.given("client-id", nil)?.text,
+            search: route.resource?.text,
+            served: route.served?.text
+        )
+    }
+
+    private static func variables(_ variables: [String: String]) -> Environment {
+        Environment(Dictionary(uniqueKeysWithValues: variables.map { (Environment.variable(for: $0.key), $0.value) }))
+    }
+
+    @Test(
+        arguments: [
+            ([], [:], "work work - -"),
+            (["--profile", "git"], [:], "git git - -"),
+            (["--profile", "none"], [:], "- - - -"),
+            ([], ["profile": "git"], "git git - -"),
+            (["--profile", "work"], ["profile": "git"], "work work - -"),
+            (["--client-id", "mine"], [:], "- - - -"),
+            ([], ["client-id": "mine"], "- mine - -"),
+            ([], ["issuer": "https://elsewhere.test"], "- - - -"),
+            // Another client with a profile's other lines is above its own.
+            (["--profile", "git"], ["client-id": "mine"], "git mine - -"),
+            (["--resource", "https://api.test/mcp"], [:], "resource of its own registered - -"),
+            (["--resource", "https://new.test"], [:], "- - - -"),
+            (["--resource", "https://api.test/mcp", "--profile", "api"], [:], "api registered - -"),
+            (["--resource", "https://api.test/mcp", "--profile", "work"], [:], "work work - -"),
+        ] as [([String], [String: String], String)]
+    )
+    func isThatOfOptionsThenVariablesThenLines(
+        _ options: [String],
+        _ variables: [String: String],
+        _ wanted: String
+    ) throws {
+        let route = try TokenRoute(.parse(options), Self.variables(variables), Self.lines)
+        #expect(try Self.answer(route)?.description == wanted)
+    }
+
+    @Test(
+        arguments: [
+            ("https://other.test/x", [], [:], "work work - -"),
+            ("https://api.test/mcp/tools", [], [:], "resource of its own registered https://api.test/mcp/tools -"),
+            ("https://api.test/mcp", ["--profile", "work"], [:], "work work - -"),
+            ("https://api.test/mcp", ["--profile", "none"], [:], "- - https://api.test/mcp -"),
+            ("https://api.test/mcp", ["--client-id", "mine"], [:], "- - - -"),
+            ("https://x.test/y", ["--resource", "https://x.test"], [:], "- - https://x.test -"),
+            // An agent has the sign-ins.
+            ("https://api.test/mcp", [], ["agent": "/run/agent"], "- - - -"),
+            ("https://api.test/mcp", ["--profile", "none"], ["agent": "/run/agent"], "- - - -"),
+        ] as [(String, [String], [String: String], String)]
+    )
+    func ofACallIsWhatIsKnownOfTheAddress(
+        _ url: String,
+        _ options: [String],
+        _ variables: [String: String],
+        _ wanted: String
+    ) throws {
+        let route = try TokenRoute.calling(url, .parse(options), Self.variables(variables), Self.lines)
+        #expect(try Self.answer(route)?.description == wanted)
+    }
+
+    @Test(
+        arguments: [
+            ("https://api.test/mcp", [], [:], "resource of its own registered - -"),
+            ("https://git.test/mcp", [], [:], "git git - -"),
+            // The usual profile is none for an address that it does not serve.
+            ("https://new.test/mcp", [], [:], "- - - -"),
+            ("https://git.test/mcp", ["--profile", "git"], [:], "git git - -"),
+            ("https://new.test/mcp", ["--profile", "none"], [:], "- - - -"),
+            ("https://mail.test/mcp", [], ["profile": "mail"], "mail mail - -"),
+            ("https://git.test/mcp", [], ["agent": "/run/agent"], "- - - https://git.test/mcp"),
+        ] as [(String, [String], [String: String], String)]
+    )
+    func ofABridgeServesTheAddress(
+        _ url: String,
+        _ options: [String],
+        _ variables: [String: String],
+        _ wanted: String
+    ) throws {
+        let route = try TokenRoute.bridging(to: url, .parse(options), Self.variables(variables), Self.lines)
+        #expect(try Self.answer(route)?.description == wanted)
+    }
+
+    @Test(arguments: [(["--profile", "work"], [:]), ([], ["profile": "git"])] as [([String], [String: String])])
+    func ofABridgeIsNoProfileThatServesAnotherAddress(_ options: [String], _ variables: [String: String]) {
+        let error = #expect(throws: UsageError.self) {
+            try TokenRoute.bridging(
+                to: "https://new.test/mcp",
+                .parse(options),
+                Self.variables(variables),
+                Self.lines
+            )
+        }
+        #expect(error?.message.contains("does not serve https://new.test/mcp") == true)
+    }
+
+    @Test(
+        arguments: [
+            ("https://git.test", nil, [], [:], "git git - -"),
+            ("https://git.test", "bob", [], [:], "other other - -"),
+            ("https://new.test", nil, [], [:], nil),
+            (nil, nil, [], [:], nil),
+            ("https://git.test", nil, ["--profile", "git"], [:], "git git - -"),
+            ("https://new.test", nil, ["--profile", "git"], [:], nil),
+            ("https://git.test", nil, ["--profile", "work"], [:], nil),
+            ("https://git.test", nil, ["--client-id", "mine"], ["serves": "https://git.test"], "- - - -"),
+            ("https://git.test", nil, ["--client-id", "mine"], [:], nil),
+            // A client of variables alone is passed over, with these.
+            ("https://git.test", nil, [], ["client-id": "mine"], "git git - -"),
+            ("https://git.test", nil, [], ["client-id": "mine", "serves": "https://git.test"], "- mine - -"),
+            ("https://git.test", nil, [], ["agent": "/run/agent"], "- - - https://git.test"),
+            (nil, nil, [], ["agent": "/run/agent"], nil),
+            ("https://git.test", nil, ["--profile", "p"], ["agent": "/run/agent"], "- - - https://git.test"),
+            ("https://new.test", nil, [], ["agent": "/a", "profile": "p", "serves": "https://git.test"], nil),
+        ] as [(String?, String?, [String], [String: String], String?)]
+    )
+    func ofAHelperServesTheAddress(
+        _ address: String?,
+        _ username: String?,
+        _ options: [String],
+        _ variables: [String: String],
+        _ wanted: String?
+    ) throws {
+        let asked = TokenRoute.Asked(address: address.flatMap { ServedAddress($0) }, username: username)
+        let route = try TokenRoute.serving(asked, .parse(options), Self.variables(variables), Self.lines)
+        #expect(try Self.answer(route)?.description == wanted)
+    }
+
+    @Test(
+        arguments: [
+            (nil, [], [:], "work work - -"),
+            ("https://new.test", ["--profile", "git"], [:], "git git - -"),
+            ("https://new.test", [], ["profile": "git"], nil),
+            ("https://git.test", [], [:], "git git - -"),
+            (nil, [], ["agent": "/run/agent"], "- - - -"),
+        ] as [(String?, [String], [String: String], String?)]
+    )
+    func ofAHelperMayStandInTheProgramsFile(
+        _ address: String?,
+        _ options: [String],
+        _ variables: [String: String],
+        _ wanted: String?
+    ) throws {
+        let asked = TokenRoute.Asked(address: address.flatMap { ServedAddress($0) }, isChosenByItsFile: true)
+        let route = try TokenRoute.serving(asked, .parse(options), Self.variables(variables), Self.lines)
+        #expect(try Self.answer(route)?.description == wanted)
+    }
+
+    @Test(
+        arguments: [
+            // The name in the address, and the line: the username that goes with the token, and the person.
+            (nil, nil, nil, nil), ("oauth2", nil, nil, nil), ("x-access-token", nil, nil, nil),
+            ("carol", nil, nil, "carol"), ("bob", "bob", "bob", nil), ("carol", "oauth2", "oauth2", "carol"),
+        ] as [(String?, String?, String?, String?)]
+    )
+    func tellsAPersonFromAUsernameOfTheServer(_ name: String?, _ own: String?, _ username: String?, _ person: String?)
+        throws
+    {
+        let address = ServedAddress("https://git.test")
+        var asked = TokenRoute.Asked(address: address, username: name, ownUsername: own)
+        let route = try #require(
+            try TokenRoute.serving(asked, .parse(["--profile", "git"]), Environment([:]), Self.lines)
+        )
+        #expect(route.username == username && route.person == person)
+        asked.ownUsername = "a\u{7}b"
+        #expect(throws: UsageError.self) {
+            try TokenRoute.serving(asked, .parse(["--profile", "git"]), Environment([:]), Self.lines)
+        }
+    }
+
+    @Test(
+        arguments: [
+            ("https://api.test/mcp", [], [:], "resource of its own registered - -"),
+            ("https://new.test", [], [:], nil),
+            ("https://mail.test/x", ["--profile", "mail"], [:], "mail mail - -"),
+            ("https://api.test/mcp", ["--profile", "mail"], [:], nil),
+            ("https://api.test/mcp", [], ["profile": "mail"], "resource of its own registered - -"),
+            ("https://api.test/mcp", [], ["client-id": "mine"], "resource of its own registered - -"),
+            ("https://api.test/mcp", [], ["agent": "/run/agent"], nil),
+        ] as [(String, [String], [String: String], String?)]
+    )
+    func ofASignInByAddressIsThatOfItsResource(
+        _ url: String,
+        _ options: [String],
+        _ variables: [String: String],
+        _ wanted: String?
+    ) throws {
+        let route = try TokenRoute.ofResource(at: url, .parse(options), Self.variables(variables), Self.lines)
+        #expect(try Self.answer(route)?.description == wanted)
+    }
+
+    @Test func readsNoMoreLinesThanItNeeds() throws {
+        let none = ProfileLines(
+            named: { _ in throw UsageError("a profile was read") },
+            usual: { throw UsageError("the usual profile was read") },
+            serving: { _, _ in throw UsageError("all profiles were read") },
+            known: { _ in throw UsageError("a resource was read") }
+        )
+        let agent = Self.variables(["agent": "/run/agent"])
+        _ = try TokenRoute(.parse(["--client-id", "mine"]), Environment([:]), none)
+        _ = try TokenRoute.calling("https://api.test/mcp", .parse([]), agent, none)
+        _ = try TokenRoute.bridging(to: "https://api.test/mcp", .parse([]), agent, none)
+        let asked = TokenRoute.Asked(address: ServedAddress("https://git.test"))
+        #expect(try TokenRoute.serving(asked, .parse([]), agent, none)?.agent?.text == "/run/agent")
+    }
+}
