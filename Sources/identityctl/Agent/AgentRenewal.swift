@@ -77,8 +77,9 @@ final class AgentRenewal: Sendable {
         }
         for (key, wanted) in due {
             do {
+                let source = ApplicationSource(application: wanted.application)
                 let result = try await withDeadline(AgentService.patience) {
-                    try await wanted.application.acquireTokenSilently(wanted.parameters)
+                    try await source.token(WantedToken(wanted.parameters)).result
                 }
                 if result.source != .cache {
                     let validity = Self.validity(of: result, in: wanted.application)

@@ -268,11 +268,10 @@ final class AgentService: Sendable {
         let asked = try await asked(request)
         let (profile, application, parameters) = (asked.profile, asked.application, asked.parameters)
         return try await advising(profile, request, asked.isUsual) {
-            var result = try await application.acquireTokenSilently(parameters)
-            var idToken: IDToken?
-            if request.wantsIDToken {
-                (result, idToken) = try await application.renewingIDToken(of: result, parameters)
-            }
+            var wanted = WantedToken(parameters)
+            wanted.isIDToken = request.wantsIDToken
+            let token = try await IDTokens(base: ApplicationSource(application: application)).token(wanted)
+            let result = token.result
             if asked.isUsual { signIns.done(for: profile, having: result, in: application) }
             try asked.check(result, request)
             return Found(
@@ -289,7 +288,7 @@ final class AgentService: Sendable {
                 source: result.source,
                 answer: AgentAnswer.token(
                     result,
-                    idToken,
+                    token.idToken,
                     issuer: application.configuration.authority.url,
                     isPersistent: result.isPersisted && !(application.configuration.cache is InMemoryTokenCache),
                     serves: request.serves,
@@ -400,14 +399,10 @@ extension AgentService {
 extension AgentService.Asked {
     /// Returns the token that is kept here, even one that has expired, for its scopes; `nil` if the provider would tell them.
     fileprivate func keptToken() async throws -> AuthenticationResult? {
-        var kept = parameters
-        (kept.usesCacheOnly, kept.allowsExpiredToken, kept.minimumValidity) = (true, true, .zero)
-        (kept.claims, kept.forcesRefresh, kept.refusedToken) = (nil, false, nil)
-        do {
-            return try await application.acquireTokenSilently(kept)
-        } catch AuthenticationError.Code.networkNotAllowed {
-            return nil
-        }
+        var wanted = WantedToken(parameters)
+        (wanted.allowsExpiredToken, wanted.minimumValidity) = (true, .zero)
+        (wanted.claims, wanted.forcesRefresh, wanted.refusedToken) = (nil, false, nil)
+        return try await ApplicationSource(application: application).kept(wanted)?.result
     }
 
     /// Checks a token before it leaves the agent.

@@ -10,11 +10,11 @@ extension CallCommand {
     private static let noLimit = Duration.seconds(1_000_000)
 
     func client(
-        _ caller: Caller,
+        _ access: TokenAccess,
         _ scopes: Set<Scope>,
         _ scheme: AuthenticationScheme,
         timeout: Duration?,
-        signingInWith personal: PersonalCaller?,
+        signingInWith personal: PersonalAccess?,
         _ session: Session
     ) throws -> AuthenticatedClient {
         let console = session.console
@@ -23,14 +23,14 @@ extension CallCommand {
             timeout: timeout ?? Self.defaultTimeout
         )
         return AuthenticatedClient(
-            application: caller.application,
-            account: caller.account,
+            application: access.application,
+            account: access.account,
             scopes: scopes,
             transport: transport,
             timeout: timeout ?? Self.defaultTimeout,
             scheme: scheme,
-            place: caller.place,
-            acquire: personal?.acquire ?? caller.acquire,
+            place: access.place,
+            acquire: personal?.acquire ?? access.acquire,
             signIn: personal?.signIn
         ) { host, duration in
             guard duration > .zero else { return }

@@ -41,34 +41,8 @@ struct CallCommand: ToolCommand {
         try .calling(url, provider, variables, lines)
     }
 
-    /// Signs in for the API.
-    ///
-    /// - Parameters:
-    ///   - isRefused: Whether the API takes the tokens that there are no more.
-    ///   - forgotten: The registered client that the server does not know any more.
-    func signIn(
-        for resource: Given,
-        _ scopes: Set<Scope>,
-        in session: Session,
-        isRefused: Bool = false,
-        replacing forgotten: ClientID? = nil
-    ) async throws {
-        var login = try LoginCommand.parse([])
-        login.provider = provider
-        login.provider.resource = resource.text
-        login.token.scopes = scopes.map(\.rawValue).sorted()
-        login.account = account
-        try await login.signIn(
-            in: session,
-            for: resource,
-            isQuiet: true,
-            isRefused: isRefused,
-            replacing: forgotten
-        )
-    }
-
     func run(in session: Session) async throws {
-        let address = try address()
+        let address = try URL(called: url)
         let resource = session.route.resource
         let hasPerson = session.environment.hasScreen || session.console.isTerminal
         if let resource {
@@ -90,14 +64,14 @@ struct CallCommand: ToolCommand {
 
         try scheme.checkWorksWithoutAgent(environment)
         let scheme = try scheme.chosen(environment)
-        let caller = try await caller(in: session)
+        let access = try await access(in: session)
         if let claims {
-            var parameters = SilentParameters(scopes: scopes, account: caller.account, claims: claims)
+            var parameters = SilentParameters(scopes: scopes, account: access.account, claims: claims)
             parameters.scheme = scheme
-            _ = try await caller.acquire(parameters)
+            _ = try await access.acquire(parameters)
         }
-        let personal = hasPerson ? resource.map { PersonalCaller(self, caller, scopes, for: $0, session) } : nil
-        let client = try client(caller, scopes, scheme, timeout: timeout, signingInWith: personal, session)
+        let personal = hasPerson ? resource.map { PersonalAccess(self, access, scopes, for: $0, session) } : nil
+        let client = try client(access, scopes, scheme, timeout: timeout, signingInWith: personal, session)
         let response = try await answer(to: request, body, client, session.console)
         guard response.status.kind == .successful else { throw APIRefusal(response, now: Int64(time(nil))) }
     }
@@ -111,22 +85,5 @@ struct CallCommand: ToolCommand {
         }
         guard session.route.agent != nil else { return nil }
         return AgentAdvice.text(of: error) ?? PlainReport.advice(error, sharedOptions, at: " where the agent runs")
-    }
-
-    func address() throws -> URL {
-        let scheme = url.utf8.split(separator: UInt8(ascii: ":"), maxSplits: 1, omittingEmptySubsequences: false)[0]
-        let names = ["https", "http"].map { Array($0.utf8) }
-        guard names.contains(String(decoding: scheme, as: UTF8.self).lowercased().utf8.map(\.self)) else {
-            throw UsageError(
-                "'\(url.printable)' is no web address. Start it with https://, or with http:// for this computer itself."
-            )
-        }
-        guard let url = URL(string: url) else { throw UsageError("'\(url.printable)' is not a URL.") }
-        guard url.scheme?.lowercased() != "http" || ServedAddress(asked: self.url) != nil else {
-            throw UsageError(
-                "'\(self.url.printable)': a token goes to an https address; over http only to this computer."
-            )
-        }
-        return url
     }
 }

@@ -49,7 +49,7 @@ struct ExchangeCommand: ToolCommand {
     func run(in session: Session) async throws {
         let environment = session.environment
         let wanted = try WantedExchange(exchange, environment)
-        let limit = try timeout.map { try Given(text: $0, origin: "--timeout").seconds(from: 1) } ?? .seconds(30)
+        let limit = try SilentOptions.wait(timeout)
         let tokens = try await given.tokens()
         if tokens.subject != nil, account.account != nil || !scopes.isEmpty || wanted.subject?.isOption == true {
             throw UsageError(
@@ -57,9 +57,7 @@ struct ExchangeCommand: ToolCommand {
                     + "token's scopes go into --requested-scope."
             )
         }
-        let application = try session.application(
-            provider.configuration(environment, passPhrases: session.passPhrases, logger: session.logger)
-        )
+        let application = try session.application(provider)
         let subject: TokenExchangeParameters.Subject
         if let token = tokens.subject {
             subject = .token(token)
@@ -71,7 +69,7 @@ struct ExchangeCommand: ToolCommand {
                 ? .idToken(of: account, scopes: scopes) : .accessToken(of: account, scopes: scopes)
         }
         let parameters = wanted.parameters(subject, actor: tokens.actor)
-        let result = try await session.bounded(by: limit) { try await application.exchangeToken(parameters) }
+        let result = try await session.console.bounded(by: limit) { try await application.exchangeToken(parameters) }
         try session.result((session.isJSON ? JSONReport.exchange(result).line : result.token.value) + "\n")
     }
 

@@ -29,18 +29,16 @@ extension ExecCommand {
             return try Companion.detach(InheritedState.words + ["--detached"])
         }
         defer { unsafe rmdir(directory) }
-        let source = try TokenSource(provider, token, account, silent, for: "exec", in: session)
-        source.hideMemory()
-        let keeper = TokenKeeper(
-            file: TokenFile("\(directory)/token"),
-            source: source,
-            endsOnLastingErrors: false,
-            console: session.console
-        ) {
+        let wanted = try WantedToken(token, account, silent, session.environment)
+        let source = try session.source(provider, for: "exec")
+        session.hideMemory()
+        let file = TokenFile("\(directory)/token")
+        let keeper = TokenKeeper(file, wanted, source, endsOnLastingErrors: false, in: session) {
             sentence(on: $0, in: session)
         }
         try await Companion.run { ready in
-            try await keeper.run { _ in
+            try await keeper.run { token in
+                await session.tell(ofFirst: token, wanted)
                 session.console.share()
                 ready()
             }

@@ -72,7 +72,10 @@ struct ExecCommand: ToolCommand {
             if isFile {
                 try await freshFile(in: session)
             } else {
-                try await TokenSource(provider, token, account, silent, for: "exec", in: session).token().text
+                try await session.firstToken(
+                    WantedToken(token, account, silent, session.environment),
+                    session.source(provider, for: "exec")
+                ).text
             }
         // Nothing that is under way survives the program.
         await session.finishPendingWork()

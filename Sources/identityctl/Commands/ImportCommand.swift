@@ -146,14 +146,7 @@ struct ImportCommand: ToolCommand {
     }
 
     private func application(in session: Session) throws -> PublicClientApplication {
-        try session.application(
-            provider.configuration(
-                session.environment,
-                prompting: session.environment.hasScreen ? .allowed() : .never,
-                passPhrases: session.passPhrases,
-                logger: session.logger
-            )
-        )
+        try session.application(provider, prompting: session.environment.hasScreen ? .allowed() : .never)
     }
 
     /// Returns what `--from` names, to be read.

@@ -44,12 +44,10 @@ struct IntrospectCommand: ToolCommand {
         let environment = session.environment
         let wanted = try environment.given("account", account.account)
         let scopes = Set(try environment.words("scope", scopes).map(Scope.init(rawValue:)))
-        let limit = try timeout.map { try Given(text: $0, origin: "--timeout").seconds(from: 1) } ?? .seconds(30)
-        let application = try session.application(
-            provider.configuration(environment, passPhrases: session.passPhrases, logger: session.logger)
-        )
+        let limit = try SilentOptions.wait(timeout)
+        let application = try session.application(provider)
         let account = try await application.chosenAccount(wanted)
-        let told = try await session.bounded(by: limit) {
+        let told = try await session.console.bounded(by: limit) {
             try await application.introspectToken(of: account, scopes: scopes)
         }
         let object = try JSONObject(parsing: Array(told.json.utf8))

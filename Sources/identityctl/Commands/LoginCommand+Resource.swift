@@ -57,7 +57,10 @@ extension LoginCommand {
         let found: FoundResource
         do {
             let search = try await ResourceSearch(for: address, provider, registration, token, isMCP: mcp, session)
-            found = try await session.bounded(by: signIn.parameters(token, session.environment).timeout, search.run)
+            found = try await session.console.bounded(
+                by: signIn.parameters(token, session.environment).timeout,
+                search.run
+            )
         } catch let error as AuthenticationError
             where session.environment.profile?.isOfResource == true && .network ~= error.code
         {
@@ -115,9 +118,7 @@ extension LoginCommand {
     private func isSignedIn(_ session: Session, _ refused: inout ClientID?) async throws -> Bool {
         let environment = session.environment
         guard let profile = environment.profile, profile.isOfResource, !start, !finish else { return false }
-        let application = try session.application(
-            provider.configuration(environment, passPhrases: session.passPhrases, logger: session.logger)
-        )
+        let application = try session.application(provider)
         let parameters = try signIn.parameters(token, environment)
         do {
             let account = try environment.given("account", account.account)

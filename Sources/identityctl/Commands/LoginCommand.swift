@@ -151,30 +151,28 @@ struct LoginCommand: ToolCommand {
             throw UsageError("--print-token: a token that is bound to a key is of no use without it. Leave one out.")
         }
         let given = try environment.given("account", account.account)
-        var configuration = try provider.configuration(
-            environment,
-            prompting: environment.hasScreen ? .allowed() : .never,
-            passPhrases: session.passPhrases,
-            logger: session.logger
-        )
-        configuration.redirectURI = try signIn.redirect(environment, isManual: method == .manual)
-        configuration.requestTimeout = min(configuration.requestTimeout, parameters.timeout)
-        configuration.compatibility.pushedAuthorizationRequests = try signIn.pushPolicy(environment)
-        var launcher = try launcher(environment)
-        if resource == nil { launcher.question = asked }
-        configuration.browser = ReportingBrowser(
-            launcher: resource?.browser ?? launcher,
-            console: session.console,
-            elsewhere: elsewhere
-        )
-        configuration.redirectReceiver = receiver(
-            for: configuration.redirectURI,
-            method,
-            takesAnyPort: resource?.takesAnyPort ?? false,
-            session
-        )
-        let application = try session.application(configuration)
-        let isPersistent = !(configuration.cache is InMemoryTokenCache)
+        let application = try session.application(
+            provider,
+            prompting: environment.hasScreen ? .allowed() : .never
+        ) { configuration in
+            configuration.redirectURI = try signIn.redirect(environment, isManual: method == .manual)
+            configuration.requestTimeout = min(configuration.requestTimeout, parameters.timeout)
+            configuration.compatibility.pushedAuthorizationRequests = try signIn.pushPolicy(environment)
+            var launcher = try launcher(environment)
+            if resource == nil { launcher.question = asked }
+            configuration.browser = ReportingBrowser(
+                launcher: resource?.browser ?? launcher,
+                console: session.console,
+                elsewhere: elsewhere
+            )
+            configuration.redirectReceiver = receiver(
+                for: configuration.redirectURI,
+                method,
+                takesAnyPort: resource?.takesAnyPort ?? false,
+                session
+            )
+        }
+        let isPersistent = !(application.configuration.cache is InMemoryTokenCache)
         guard try start || isPersistent || session.isJSON || prints(environment) else {
             throw UsageError("--cache memory keeps no token: give --print-token or --json as well, or another cache.")
         }
@@ -205,7 +203,7 @@ struct LoginCommand: ToolCommand {
         }
         if isIfNeeded {
             // Each sign-in at such a server makes a new account, unless it names an account.
-            if wanted == nil, !configuration.authority.issuesIDTokens {
+            if wanted == nil, !application.configuration.authority.issuesIDTokens {
                 parameters.account = try await application.defaultAccount()
             }
         }

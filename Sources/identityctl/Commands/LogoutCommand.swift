@@ -62,21 +62,17 @@ struct LogoutCommand: ToolCommand {
         if discard || all { giveUpPendingSignIns(session) }
         if discard { return try await discardTokens(session) }
         let wanted = all ? nil : try session.environment.given("account", account.account)
-        var configuration = try provider.configuration(
-            session.environment,
-            passPhrases: session.passPhrases,
-            logger: session.logger
-        )
-        configuration.browser = SignOutBrowser(
-            launcher: SystemBrowserLauncher(
-                command: try browser.command(session.environment),
-                withholding: ProviderOptions.secretVariables
-            ),
-            console: session.console
-        )
-        configuration.redirectReceiver = LoopbackRedirectReceiver(applicationName: "identityctl")
+        let application = try session.application(provider) { configuration in
+            configuration.browser = SignOutBrowser(
+                launcher: SystemBrowserLauncher(
+                    command: try browser.command(session.environment),
+                    withholding: ProviderOptions.secretVariables
+                ),
+                console: session.console
+            )
+            configuration.redirectReceiver = LoopbackRedirectReceiver(applicationName: "identityctl")
+        }
         let parameters = try signOutParameters(session.environment)
-        let application = try session.application(configuration)
         let accounts = try await session.listing { try await accountsToSignOut(application, wanted) }
         // A name that fits no account changes nothing.
         if !all, wanted == nil || !accounts.isEmpty { giveUpPendingSignIns(session) }

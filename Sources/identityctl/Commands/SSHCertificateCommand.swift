@@ -60,20 +60,15 @@ struct SSHCertificateCommand: ToolCommand {
         let key = try PublicKeyOption.key(at: path)
         let file = try file(beside: path)
         try file?.check()
-        let limit = try timeout.map { try Given(text: $0, origin: "--timeout").seconds(from: 1) } ?? .seconds(30)
+        let limit = try SilentOptions.wait(timeout)
         let validity = try environment.given("min-validity", minValidity)?.seconds(from: 0) ?? .zero
         let isForced = try environment.isOn("force-refresh", forceRefresh)
-        let configuration = try provider.configuration(
-            environment,
-            passPhrases: session.passPhrases,
-            logger: session.logger
-        )
-        guard let scope = configuration.authority.sshCertificateScope else {
+        let application = try session.application(provider)
+        guard let scope = application.configuration.authority.sshCertificateScope else {
             throw UsageError(
                 "SSH certificates are issued by Entra ID only, and not in each of its clouds. Name it with --authority."
             )
         }
-        let application = try session.application(configuration)
         var parameters = SilentParameters(
             scopes: [scope],
             account: try await application.chosenAccount(environment.given("account", account.account)),
@@ -82,7 +77,7 @@ struct SSHCertificateCommand: ToolCommand {
             timeout: limit
         )
         parameters.scheme = .sshCertificate(for: key)
-        let result = try await session.bounded(by: limit + .seconds(1)) { [parameters] in
+        let result = try await session.console.bounded(by: limit + .seconds(1)) { [parameters] in
             try await application.acquireTokenSilently(parameters)
         }
         guard let certificate = result.sshCertificate, certificate.publicKey == key else {

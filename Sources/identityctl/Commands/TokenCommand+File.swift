@@ -6,22 +6,24 @@ extension TokenCommand {
     /// Writes the token into a file, and keeps it fresh if that is wanted.
     func write(in session: Session) async throws {
         let file = TokenFile(try self.file.path(), isLocked: self.file.watch)
-        let source = try TokenSource(provider, token, account, silent, for: "token", in: session)
+        let wanted = try WantedToken(token, account, silent, session.environment)
+        let source = try session.source(provider, for: "token", reuses: true)
         guard self.file.watch else {
             try file.check()
-            return try file.write(try await source.token().text)
+            return try file.write(try await session.firstToken(wanted, source).text)
         }
         guard try !session.environment.isOn("cache-only", silent.cacheOnly) else {
             throw UsageError("--cache-only: a token that is kept fresh is renewed. Leave out --watch.")
         }
-        source.hideMemory()
+        session.hideMemory()
         var isReady = false
         let manager = session.environment["NOTIFY_SOCKET"]
-        let keeper = TokenKeeper(file: file, source: source, endsOnLastingErrors: true, console: session.console) {
+        let keeper = TokenKeeper(file, wanted, source, endsOnLastingErrors: true, in: session) {
             sentence(on: $0, in: session)
         }
         do {
             try await keeper.run { token in
+                await session.tell(ofFirst: token, wanted)
                 isReady = true
                 let path = file.path.printable
                 session.console.line(

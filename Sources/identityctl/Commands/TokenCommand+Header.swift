@@ -16,10 +16,9 @@ extension TokenCommand {
         guard !wanted.isIDToken else { throw UsageError("--id-token: an ID token signs no requests.") }
         wanted.scheme = try scheme.chosen(environment)
         wanted.provesKey = true
-        let application = try session.application(
-            provider.configuration(environment, passPhrases: session.passPhrases, logger: session.logger)
-        )
-        let result = try await wanted.acquireWithWarning(from: application, in: session).result
+        let application = try session.application(provider)
+        let source = ApplicationSource(application: application, console: session.console)
+        let result = try await ShortLifeWarning(base: source, session: session).token(wanted).result
         _ = await session.isStored(result)
         if result.scheme == .dpop {
             var request = request

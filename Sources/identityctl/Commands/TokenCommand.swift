@@ -48,9 +48,10 @@ struct TokenCommand: ToolCommand {
         guard signedRequest.request == nil, try provider.dpopPolicy(environment) == .off else { return false }
         try signedRequest.checkIsUnused()
         let wanted = try WantedToken(token, account, silent, environment)
-        guard let token = try await wanted.stored(try application(in: session)) else { return false }
-        wanted.warn(of: token, in: session)
-        try await session.write(token.result, isPersistent: true)
+        let source = ApplicationSource(application: try session.application(provider))
+        guard let result = try await source.stored(wanted) else { return false }
+        session.warn(of: HandedToken(result: result), wanted)
+        try await session.write(result, isPersistent: true)
         return true
     }
 
@@ -64,20 +65,11 @@ struct TokenCommand: ToolCommand {
         }
         try signedRequest.checkIsUnused()
         if try file.isGiven { return try await write(in: session) }
-        let environment = session.environment
-        let wanted = try WantedToken(token, account, silent, environment)
-        if let agent = session.route.agent { return try await run(in: session, through: agent, wanted) }
-        let application = try application(in: session)
-        let token = try await wanted.acquireWithWarning(from: application, in: session)
-        let isPersistent = !(application.configuration.cache is InMemoryTokenCache)
+        let wanted = try WantedToken(token, account, silent, session.environment)
+        let source = try session.source(provider, for: "token", reuses: true)
+        let token = try await ShortLifeWarning(base: source, session: session).token(wanted)
+        if let report = token.report { return try session.write(token, report) }
+        let isPersistent = !(session.made?.configuration.cache is InMemoryTokenCache)
         try await session.write(token.result, token.idToken, isPersistent: isPersistent)
-    }
-
-    /// Makes it once: what it reads may be a pipe.
-    private func application(in session: Session) throws -> PublicClientApplication {
-        if let made = session.made { return made }
-        return try session.application(
-            provider.configuration(session.environment, passPhrases: session.passPhrases, logger: session.logger)
-        )
     }
 }

@@ -33,12 +33,10 @@ struct UserInfoCommand: ToolCommand {
     func run(in session: Session) async throws {
         let environment = session.environment
         let wanted = try environment.given("account", account.account)
-        let limit = try timeout.map { try Given(text: $0, origin: "--timeout").seconds(from: 1) } ?? .seconds(30)
-        let application = try session.application(
-            provider.configuration(environment, passPhrases: session.passPhrases, logger: session.logger)
-        )
+        let limit = try SilentOptions.wait(timeout)
+        let application = try session.application(provider)
         let account = try await application.chosenAccount(wanted)
-        let claims = try await session.bounded(by: limit) { try await application.userInfo(for: account) }
+        let claims = try await session.console.bounded(by: limit) { try await application.userInfo(for: account) }
         let object = try JSONObject(parsing: Array(claims.json.utf8))
         try session.result(
             session.isJSON

@@ -48,12 +48,7 @@ struct AccountsCommand: ToolCommand {
     var sharedOptions: SharedOptions { SharedOptions(provider) }
 
     func run(in session: Session) async throws {
-        let configuration = try provider.configuration(
-            session.environment,
-            passPhrases: session.passPhrases,
-            logger: session.logger
-        )
-        let application = try session.application(configuration)
+        let application = try session.application(provider)
         if let newDefault {
             guard !newDefault.isEmpty else { throw UsageError("--default: the value is empty.") }
             let account = try await application.chosenAccount(Given(text: newDefault, origin: "--default"))

@@ -78,7 +78,7 @@ struct ClientExamination {
     func accounts() async throws -> [Account] { try await application().allAccounts() }
 
     private func application() throws -> PublicClientApplication {
-        try session.application(try options.configuration(environment, logger: session.logger))
+        try session.application(options, under: environment, asksPassPhrases: false)
     }
 
     /// Returns a note, without its capital and its end, if the last token is still good and no other will follow. Sends nothing.

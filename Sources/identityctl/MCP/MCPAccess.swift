@@ -14,7 +14,7 @@ final class MCPAccess: Sendable {
     /// The time that a message waits for the person. It is below the 60 s after which hosts give a message up.
     private static let patience = Duration.seconds(55)
 
-    private typealias Source = (caller: CallCommand.Caller, scopes: Set<Scope>)
+    private typealias Source = (access: TokenAccess, scopes: Set<Scope>)
 
     private struct State {
         /// The source of the tokens, and the client that sends them; `nil` if another process may have signed in since.
@@ -47,7 +47,7 @@ final class MCPAccess: Sendable {
     ///
     /// - Throws: As ``stream(_:body:asks:returnsRefusal:)``, without a question.
     var account: String {
-        get async throws { try await source().caller.account.id.rawValue }
+        get async throws { try await source().access.account.id.rawValue }
     }
 
     /// Sends a request, whose answer is still arriving.
@@ -96,12 +96,12 @@ final class MCPAccess: Sendable {
             source = try await self.source()
         }
         let client = AuthenticatedClient(
-            application: source.caller.application,
-            account: source.caller.account,
+            application: source.access.application,
+            account: source.access.account,
             scopes: source.scopes,
             transport: transport,
             timeout: .seconds(60),
-            place: source.caller.place,
+            place: source.access.place,
             acquire: { try await self.token($0) },
             signIn: { try await self.signIn(after: $0) },
             believesClaimedScopes: false,
@@ -115,7 +115,7 @@ final class MCPAccess: Sendable {
         let (source, demanded) = state.withLock { ($0.source, $0.demanded) }
         if let source { return source }
         return try await sources.run(demanded) { [self] in
-            let new = try await command.caller(demanding: demanded, session)
+            let new = try await command.access(demanding: demanded, session)
             state.withLock { $0.source = new }
             return new
         }
@@ -128,8 +128,8 @@ final class MCPAccess: Sendable {
     private func token(_ parameters: SilentParameters) async throws -> AuthenticationResult {
         let source = try await source()
         var parameters = parameters
-        (parameters.scopes, parameters.account) = (source.scopes, source.caller.account)
-        let result = try await source.caller.acquire(parameters)
+        (parameters.scopes, parameters.account) = (source.scopes, source.access.account)
+        let result = try await source.access.acquire(parameters)
         state.withLock { $0.token = result.accessToken }
         return result
     }

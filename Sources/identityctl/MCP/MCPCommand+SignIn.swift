@@ -38,87 +38,36 @@ extension MCPCommand {
         )
     }
 
-    /// The same options for `call`.
-    var call: CallCommand {
-        get throws {
-            var call = try CallCommand.parse([url])
-            (call.provider, call.token, call.account) = (provider, token, account)
-            return call
-        }
-    }
-
     /// Returns what acquires the token, and its scopes.
     ///
     /// - Parameter scopes: The scopes that the server demanded beyond the usual ones.
     /// - Throws: `.noTokensFound` before the first sign-in; `UsageError`.
-    func caller(demanding scopes: Set<Scope>, _ session: Session) async throws -> (CallCommand.Caller, Set<Scope>) {
+    func access(demanding scopes: Set<Scope>, _ session: Session) async throws -> (TokenAccess, Set<Scope>) {
         // Another process may have signed in since.
         session.follow(try route(session.environment.above(nil), session.lines))
-        let environment = session.environment
-        if environment.agent != nil {
-            guard let served = session.route.served else { throw UsageError("<url>: \(ServedAddress.form)") }
-            let caller = try await call.caller(in: session, serving: served)
-            return (caller, try token.scopes(environment).union(scopes))
-        }
-        guard environment.profile != nil else {
+        let route = session.route
+        if route.agent != nil {
+            guard route.served != nil else { throw UsageError("<url>: \(ServedAddress.form)") }
+        } else if route.environment.profile == nil {
             throw AuthenticationError.unknownResource(Given(text: url, origin: "<url>"))
         }
-        let caller = try await call.caller(in: session)
-        let all = try token.scopes(environment).union(scopes)
-        guard !signsIn, renewed == nil else { return (caller, all) }
-        let own = CallCommand.Caller(application: caller.application, account: caller.account, place: caller.place) {
-            parameters in
-            try await token(parameters, caller)
-        }
-        return (own, all)
-    }
-
-    /// Returns the token of the cache. One that has to be renewed is renewed by a process of its own, since a bridge may be ended
-    /// between the server's answer, which spends the refresh token, and its being stored.
-    private func token(
-        _ parameters: SilentParameters,
-        _ caller: CallCommand.Caller
-    ) async throws -> AuthenticationResult {
-        guard parameters.claims == nil else { return try await caller.acquire(parameters) }
-        if let kept = try await Self.kept(parameters, caller) { return kept }
-        let refused = parameters.refusedToken.map { Digest.hexadecimal(of: [$0]) } ?? "expired"
-        _ = try await DetachedProcess.run(
-            "/proc/self/exe",
-            arguments: ["identityctl", "mcp", url, "--renew=\(refused)"] + options(demanding: parameters.scopes).words,
-            environment: MCPAccess.variables,
-            timeout: .seconds(50)
-        )
-        // What went wrong is told by another attempt.
-        if let kept = try await Self.kept(parameters, caller) { return kept }
-        return try await caller.acquire(parameters)
-    }
-
-    /// Returns a token of the cache; `nil` if there is none that is good and was not refused.
-    private static func kept(
-        _ parameters: SilentParameters,
-        _ caller: CallCommand.Caller
-    ) async throws -> AuthenticationResult? {
-        var kept = parameters
-        (kept.usesCacheOnly, kept.refusedToken) = (true, nil)
-        do {
-            let found = try await caller.acquire(kept)
-            return found.accessToken == parameters.refusedToken ? nil : found
-        } catch AuthenticationError.Code.networkNotAllowed {
-            return nil
-        }
+        let access = try await TokenAccess(provider, account, for: "call", in: session)
+        let all = try token.scopes(route.environment).union(scopes)
+        guard !signsIn, renewed == nil, route.agent == nil else { return (access, all) }
+        return (access.wrapped { RenewedElsewhere(base: $0, command: self) }, all)
     }
 
     /// Renews the token, unless another process has done so.
     ///
     /// - Parameter refused: The digest of the token that the server refused.
     func renew(_ refused: String, _ session: Session) async throws {
-        let (caller, scopes) = try await caller(demanding: token.scopes(session.environment), session)
-        var parameters = SilentParameters(scopes: scopes, account: caller.account)
-        if let kept = try await Self.kept(parameters, caller) {
-            guard Digest.hexadecimal(of: [kept.accessToken]) == refused else { return }
-            parameters.refusedToken = kept.accessToken
+        let (access, scopes) = try await access(demanding: token.scopes(session.environment), session)
+        var parameters = SilentParameters(scopes: scopes, account: access.account)
+        if let kept = try await access.source.kept(WantedToken(parameters)) {
+            guard Digest.hexadecimal(of: [kept.result.accessToken]) == refused else { return }
+            parameters.refusedToken = kept.result.accessToken
         }
-        _ = try await caller.acquire(parameters)
+        _ = try await access.acquire(parameters)
     }
 
     /// The answer to a demand, as far as no person is asked.
@@ -130,12 +79,12 @@ extension MCPCommand {
 
     func need(of demand: SignInDemand, _ session: Session) async throws -> Need {
         do {
-            let (caller, scopes) = try await caller(demanding: demand.scopes, session)
+            let (access, scopes) = try await access(demanding: demand.scopes, session)
             do {
-                let result = try await caller.acquire(SilentParameters(scopes: scopes, account: caller.account))
-                return demand.isMet(by: result) ? .none : .needed(caller.account)
+                let result = try await access.acquire(SilentParameters(scopes: scopes, account: access.account))
+                return demand.isMet(by: result) ? .none : .needed(access.account)
             } catch AuthenticationError.interactionRequired {
-                return .needed(caller.account)
+                return .needed(access.account)
             }
         } catch AuthenticationError.interactionRequired {
             return .needed(nil)

@@ -1,6 +1,7 @@
 // Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
 
 import ArgumentParser
+import FoundationEssentials
 import Glibc
 import HTTPTypes
 import IdentityClient
@@ -60,7 +61,7 @@ struct MCPCommand: ToolCommand {
         if let page { return try MCPOffer.Page.leave(url, in: try signInDirectory(page, session.environment)) }
         guard !signsIn else { return try await signIn(session) }
         if let renewed { return try await renew(renewed, session) }
-        let address = try call.address()
+        let address = try URL(called: url)
         let access = try MCPAccess(self, session)
         access.prepare()
         // Without a directory, nothing is remembered.

@@ -59,7 +59,10 @@ struct SilentOptions: ParsableArguments {
     var timeout: String?
 
     /// Returns how long an answer may take.
-    func wait() throws -> Duration {
+    func wait() throws -> Duration { try Self.wait(timeout) }
+
+    /// Returns how long an answer may take with an option `--timeout`.
+    static func wait(_ timeout: String?) throws -> Duration {
         try timeout.map { try Given(text: $0, origin: "--timeout").seconds(from: 1) } ?? .seconds(30)
     }
 

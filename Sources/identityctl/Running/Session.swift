@@ -229,27 +229,6 @@ final class Session: Sendable {
         return ProviderOptions.isNotMicrosoft
     }
 
-    /// Runs `work`, which calls the provider, for at most `limit`. On a terminal, reports that long work is under way.
-    ///
-    /// - Throws: The errors of `work`; `.networkTimedOut`. A request that is still under way then becomes pending work.
-    func bounded<Value: Sendable>(
-        by limit: Duration,
-        _ work: @escaping @Sendable () async throws -> Value
-    ) async throws -> Value {
-        do {
-            return try await console.showingProgress(after: .seconds(2)) { elapsed in
-                "Asking the provider… \(elapsed.wholeSeconds) s. Ctrl-C gives up."
-            } while: {
-                try await withDeadline(limit, work)
-            }
-        } catch is DeadlineExceeded {
-            throw AuthenticationError(
-                .networkTimedOut,
-                "The provider did not answer within \(limit.wholeSeconds) s. Try again; no new sign-in is needed."
-            )
-        }
-    }
-
     /// Writes the one result of a command.
     func result(_ text: String) throws {
         console.clearProgress()
@@ -284,6 +263,15 @@ extension Session {
         } else {
             try self.result((idToken?.text ?? result.accessToken) + "\n")
         }
+    }
+
+    /// Writes a token that an agent gave, plainly or with the agent's report as JSON.
+    func write(_ token: HandedToken, _ report: JSONObject) throws {
+        guard isJSON else { return try result(token.text + "\n") }
+        var report = report
+        report["accessToken"] = .string(token.result.accessToken)
+        if let idToken = token.idToken { report["idToken"] = .string(idToken.text) }
+        try result(report.line + "\n")
     }
 
     /// Returns whether the tokens are stored, and warns if they are not.

@@ -15,8 +15,9 @@ struct TokenKeeper: Sendable {
     let draw: @Sendable (String) -> Double
     /// Whether an error that does not pass by itself ends the work. Otherwise a person can repair it meanwhile.
     let endsOnLastingErrors: Bool
-    /// Returns the first token for `nil`.
-    let acquire: @Sendable (TokenSource.Renewal?) async throws -> SourcedToken
+    /// The first token. Later ones are for the same account.
+    let wanted: WantedToken
+    let source: any TokenSource
     /// Returns the text of an error for a person.
     let describe: @Sendable (any Error) -> String
 
@@ -24,13 +25,13 @@ struct TokenKeeper: Sendable {
     ///
     /// - Parameter ready: Called once the first token is in the file.
     /// - Throws: `CancellationError`; the error of the first token; later an error that lasts.
-    func run(ready: (SourcedToken) -> Void) async throws {
+    func run(ready: (HandedToken) async -> Void) async throws {
         try file.check()
-        var token = try await acquire(nil)
+        var token = try await source.token(wanted).checked()
         try Task.checkCancellation()
         defer { file.remove() }
         try file.write(token.text)
-        ready(token)
+        await ready(token)
         var schedule = self.schedule(of: token)
         var failures = 0
         while true {
@@ -64,19 +65,21 @@ struct TokenKeeper: Sendable {
     ///
     /// - Throws: `NotRenewed` if it is the same although another was due.
     private func next(
-        after token: SourcedToken,
+        after token: HandedToken,
         _ validity: Duration,
         _ failures: Int
-    ) async throws -> SourcedToken {
-        var renewal = TokenSource.Renewal(minimumValidity: validity, account: token.account)
-        let next = try await acquire(renewal)
+    ) async throws -> HandedToken {
+        var renewal = wanted
+        (renewal.minimumValidity, renewal.forcesRefresh) = (validity, false)
+        renewal.account = token.account.map { Given(text: $0, origin: "--account") } ?? wanted.account
+        let next = try await source.token(renewal).checked()
         guard validity > .zero, next.text == token.text else { return next }
         // The provider failed, and the old token is still alive. Only a forced renewal tells the reason; once is enough.
         guard failures == 0 else { throw NotRenewed(cause: nil) }
         renewal.forcesRefresh = true
-        let forced: SourcedToken
+        let forced: HandedToken
         do {
-            forced = try await acquire(renewal)
+            forced = try await source.token(renewal).checked()
         } catch {
             throw NotRenewed(cause: error)
         }
@@ -84,11 +87,11 @@ struct TokenKeeper: Sendable {
         return forced
     }
 
-    private func schedule(of token: SourcedToken) -> RenewalSchedule {
+    private func schedule(of token: HandedToken) -> RenewalSchedule {
         RenewalSchedule(left: token.left(at: clock.now), validity: validity, draw: draw(token.text))
     }
 
-    private func report(_ error: any Error, _ token: SourcedToken) {
+    private func report(_ error: any Error, _ token: HandedToken) {
         let left = token.left(at: clock.now).components.seconds
         let cause = if let error = error as? NotRenewed { error.cause } else { error as (any Error)? }
         let reason = cause.map(describe) ?? "The provider gave no new one."
@@ -112,23 +115,22 @@ struct TokenKeeper: Sendable {
 extension TokenKeeper {
     /// Creates the keeper of the token that a command's options describe.
     init(
-        file: TokenFile,
-        source: TokenSource,
+        _ file: TokenFile,
+        _ wanted: WantedToken,
+        _ source: any TokenSource,
         endsOnLastingErrors: Bool,
-        console: Console,
+        in session: Session,
         describe: @escaping @Sendable (any Error) -> String
     ) {
         self.init(
             file: file,
             clock: SystemClock(),
-            console: console,
-            validity: source.minimumValidity > .zero ? source.minimumValidity : nil,
+            console: session.console,
+            validity: wanted.minimumValidity > .zero ? wanted.minimumValidity : nil,
             draw: RenewalSchedule.draw(for:),
             endsOnLastingErrors: endsOnLastingErrors,
-            acquire: { renewal in
-                guard let renewal else { return try await source.token() }
-                return try await source.renewed(renewal)
-            },
+            wanted: wanted,
+            source: source,
             describe: describe
         )
     }

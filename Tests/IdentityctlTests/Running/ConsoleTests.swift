@@ -47,17 +47,12 @@ import Testing
 
     @Test(.timeLimit(.minutes(1))) func saysThatAProviderTakesLong() async throws {
         let screen = Screen()
-        let session = Session(
-            TokenRoute(environment: Environment([:])),
-            console: screen.console(columns: 80),
-            isJSON: false,
-            logLevel: .critical
-        )
+        let console = screen.console(columns: 80)
         let (lines, continuation) = AsyncStream<String>.makeStream()
         let watcher = Task { for await line in lines where line.contains("Asking the provider… ") { return } }
         defer { continuation.finish() }
         screen.onWrite { continuation.yield($0) }
-        try await session.bounded(by: .seconds(40)) { await watcher.value }
+        try await console.bounded(by: .seconds(40)) { await watcher.value }
         #expect(screen.text.hasSuffix("\r\u{1B}[K"))
     }
 

@@ -1,5 +1,6 @@
 // Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
 
+import ArgumentParser
 import Foundation
 import IdentityClient
 import IdentityTestSupport
@@ -13,13 +14,13 @@ import Testing
 /// A token that is kept fresh, by a clock that the test moves.
 @Suite(.timeLimit(.minutes(1))) struct TokenKeeperTests {
     /// Gives a new token when the last one is not good for as long as wanted, as the library does.
-    private final class Source: Sendable {
+    private final class Source: TokenSource {
         private struct State {
             var count = 0
             var lifetime = Duration.seconds(3600)
             var failure: (any Error)?
-            var last: SourcedToken?
-            var renewals: [TokenSource.Renewal?] = []
+            var last: HandedToken?
+            var requests: [WantedToken] = []
         }
 
         private let state = Mutex(State())
@@ -37,21 +38,29 @@ import Testing
             }
         }
 
-        var renewals: [TokenSource.Renewal?] { state.withLock { $0.renewals } }
+        var requests: [WantedToken] { state.withLock { $0.requests } }
 
-        func token(_ renewal: TokenSource.Renewal?) throws -> SourcedToken {
+        func token(_ wanted: WantedToken) throws -> HandedToken {
             try state.withLock { state in
-                state.renewals.append(renewal)
+                state.requests.append(wanted)
                 let left = state.last?.left(at: clock.now) ?? .zero
-                let isForced = renewal?.forcesRefresh == true
-                if let last = state.last, !isForced, left > (renewal?.minimumValidity ?? .zero) { return last }
+                let isForced = wanted.forcesRefresh
+                if let last = state.last, !isForced, left > wanted.minimumValidity { return last }
                 if let failure = state.failure {
                     if let last = state.last, !isForced, left > .zero { return last }
                     throw failure
                 }
                 state.count += 1
                 let end = clock.now.addingTimeInterval(Double(state.lifetime.components.seconds))
-                let token = SourcedToken(text: "token-\(state.count)", expiresOn: end, account: "alice")
+                let token = HandedToken(
+                    result: AuthenticationResult(
+                        accessToken: "token-\(state.count)",
+                        expiresOn: end,
+                        scopes: [],
+                        account: Account(id: Account.ID(rawValue: "alice"), environment: "id.test"),
+                        source: .identityProvider
+                    )
+                )
                 state.last = token
                 return token
             }
@@ -71,6 +80,10 @@ import Testing
         source = Source(clock)
     }
 
+    private static func wanted() throws -> WantedToken {
+        try WantedToken(.parse([]), .parse([]), .parse([]), Environment([:]))
+    }
+
     /// Runs a keeper beside `body`, which begins with the first token in the file.
     ///
     /// - Returns: The error with which the keeper ended.
@@ -87,7 +100,8 @@ import Testing
             validity: validity,
             draw: { _ in 0 },
             endsOnLastingErrors: endsOnLastingErrors,
-            acquire: { try source.token($0) },
+            wanted: try Self.wanted(),
+            source: source,
             describe: { PlainReport.sentence($0) }
         )
         let work = Task { try await keeper.run { _ in } }
@@ -113,7 +127,8 @@ import Testing
             #expect(text == "token-1")
             try await advance(by: 1)
             #expect(text == "token-2")
-            #expect(source.renewals.last == TokenSource.Renewal(minimumValidity: .seconds(301), account: "alice"))
+            let last = try #require(source.requests.last)
+            #expect(last.minimumValidity == .seconds(301) && last.account?.text == "alice" && !last.forcesRefresh)
         }
         #expect(error is CancellationError && text == nil && screen.text.isEmpty)
     }
@@ -141,10 +156,10 @@ import Testing
             let told = "could not be renewed, and is good for 300 s more. Trying on. No connection."
             #expect(screen.text.hasPrefix("Warning: the token in \(path) \(told)"), "\(screen.text)")
             // The one forced renewal tells the reason.
-            #expect(source.renewals.suffix(2).map { $0?.forcesRefresh } == [false, true])
-            let before = source.renewals.count
+            #expect(source.requests.suffix(2).map(\.forcesRefresh) == [false, true])
+            let before = source.requests.count
             for wait in [5, 10, 20, 40, 60, 60, 60, 60, 60] { try await advance(by: wait) }
-            #expect(source.renewals.count == before + 9)
+            #expect(source.requests.count == before + 9)
             #expect(text == "token-1" && screen.text.split(separator: "\n").count == 1, "\(screen.text)")
             source.set(failure: nil)
             try await advance(by: 60)
@@ -222,7 +237,8 @@ import Testing
             validity: nil,
             draw: { _ in 0 },
             endsOnLastingErrors: false,
-            acquire: { [source] in try source.token($0) },
+            wanted: try Self.wanted(),
+            source: source,
             describe: { "\($0)" }
         )
         await #expect(throws: AuthenticationError.self) { try await keeper.run { _ in } }

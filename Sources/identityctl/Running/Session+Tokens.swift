@@ -1,0 +1,169 @@
+// Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
+
+import FoundationEssentials
+import IdentityClient
+import IdentityKeyring
+import IdentityResources
+import Logging
+import OAuthWire
+import SystemSupport
+
+// The one place where a route becomes a source of tokens.
+extension Session {
+    /// Returns the source of the token: the agent if one is named, otherwise the cache and the provider.
+    ///
+    /// - Parameters:
+    ///   - route: Whose token; `nil` for the command's own route.
+    ///   - command: The name that an agent shows to its person.
+    ///   - asksPassPhrases: Whether the pass phrase of a key file is asked for. Callers that are programs have no terminal.
+    ///   - reuses: Whether the application object that was made before serves again: what it reads may be a pipe.
+    /// - Throws: `UsageError`.
+    func source(
+        _ options: ProviderOptions,
+        _ route: TokenRoute? = nil,
+        for command: String,
+        asksPassPhrases: Bool = true,
+        reuses: Bool = false
+    ) throws -> any TokenSource {
+        let route = route ?? self.route
+        if let agent = route.agent { return try AgentSource(agent, options, route, for: command) }
+        let made = reuses ? made : nil
+        let application =
+            try made ?? application(options, under: route.environment, asksPassPhrases: asksPassPhrases)
+        return IDTokens(base: ApplicationSource(application: application, console: console))
+    }
+
+    /// Returns the application object that options and lines describe, for a command that needs more of it than tokens.
+    ///
+    /// - Parameters:
+    ///   - environment: The variables and lines; `nil` for the command's own.
+    ///   - prompting: Whether the person is asked to unlock the keyring.
+    ///   - change: Changes the configuration.
+    /// - Throws: `UsageError`, and the errors of `change`.
+    func application(
+        _ options: ProviderOptions,
+        under environment: Environment? = nil,
+        asksPassPhrases: Bool = true,
+        prompting: KeyringPrompting = .never,
+        changing change: (inout PublicClientApplication.Configuration) throws -> Void = { _ in }
+    ) throws -> PublicClientApplication {
+        var configuration = try options.configuration(
+            environment ?? self.environment,
+            prompting: prompting,
+            passPhrases: asksPassPhrases ? passPhrases : nil,
+            logger: logger
+        )
+        try change(&configuration)
+        return try application(configuration)
+    }
+
+    /// Keeps other programs from the memory of this process, in which refresh tokens stay. With an agent there are none, and
+    /// the agent sees which program asks.
+    func hideMemory() {
+        if route.agent == nil { _ = SystemCall.hideMemory() }
+    }
+
+    /// Returns a token for a program or a file, and warns if it is good for a shorter time than wanted, or could not be stored.
+    ///
+    /// - Throws: Also `UsageError` for a token with other characters than a variable, a file or a header may hold.
+    func firstToken(_ wanted: WantedToken, _ source: any TokenSource) async throws -> HandedToken {
+        let token = try await source.token(wanted).checked()
+        await tell(ofFirst: token, wanted)
+        return token
+    }
+
+    /// Warns of the first token, after which others may follow.
+    func tell(ofFirst token: HandedToken, _ wanted: WantedToken) async {
+        warn(of: token, wanted)
+        if token.report == nil { _ = await isStored(token.result) }
+    }
+
+    /// Warns of a token that is good for a shorter time than wanted, or lacks a scope that asks for claims.
+    func warn(of token: HandedToken, _ wanted: WantedToken) {
+        console.warn(ofShortLife: token.left(at: .now), below: wanted.minimumValidity)
+        if token.report == nil { warn(ofClaimsMissingIn: token.result, wanting: wanted.scopes) }
+    }
+}
+
+/// Tokens of a source, with a warning of one that is good for a shorter time than wanted.
+struct ShortLifeWarning: TokenSource {
+    let base: any TokenSource
+    let session: Session
+
+    func token(_ wanted: WantedToken) async throws -> HandedToken {
+        let token = try await base.token(wanted)
+        session.warn(of: token, wanted)
+        return token
+    }
+}
+
+extension Console {
+    /// Warns of a token that is good for a shorter time than wanted.
+    func warn(ofShortLife left: Duration, below wanted: Duration) {
+        guard left > .zero else {
+            return line("Warning: the token expired \(-left.components.seconds) s ago. An API may refuse it.")
+        }
+        guard left < wanted else { return }
+        line("Warning: the token is good for \(left.components.seconds) s only. No longer one could be had.")
+    }
+}
+
+/// The tokens of one account, as a client of an API takes them.
+struct TokenAccess: Sendable {
+    var source: any TokenSource
+    /// The application that gives the client its clock and its logger. With an agent it only stands in.
+    let application: PublicClientApplication
+    let account: Account
+    /// Where the tokens go, if they are for a resource; `nil` for the origin of the call.
+    let place: WebAddress?
+    /// The account that an agent is asked for.
+    private let named: Given?
+    private let session: Session
+    private let profile: Profile?
+
+    /// - Parameter command: The name that an agent shows to its person.
+    /// - Throws: `.noTokensFound` if no account is signed in; `AccountNotChosen`; `UsageError`.
+    init(_ options: ProviderOptions, _ account: AccountOption, for command: String, in session: Session) async throws {
+        let route = session.route
+        (self.session, profile) = (session, route.environment.profile)
+        named = try route.environment.given("account", account.account)
+        source = try session.source(options, route, for: command)
+        guard route.agent == nil, let application = session.made else {
+            self.application = try session.application(AgentSource.configuration)
+            (self.account, place) = (AgentSource.account, nil)
+            return
+        }
+        self.application = application
+        self.account = try await application.chosenAccount(named)
+        let text = profile?.place ?? application.configuration.authority.resource
+        place = text.flatMap { WebAddress($0) }
+    }
+
+    /// Acquires a token without a question.
+    ///
+    /// - Throws: As `TokenSource.token(_:)`. If the server has forgotten the client that was registered, the error says that.
+    func acquire(_ parameters: SilentParameters) async throws -> AuthenticationResult {
+        var wanted = WantedToken(parameters)
+        wanted.account = named
+        do {
+            let token = try await source.token(wanted).checked()
+            if token.report == nil {
+                session.warn(ofClaimsMissingIn: token.result, wanting: parameters.scopes)
+                session.noteClient(after: token.result)
+            }
+            return token.result
+        } catch let error as AuthenticationError
+            where .clientNotRegistered ~= error.code && profile?.isOfRegistration == true
+        {
+            session.noteClient(after: error)
+            throw AuthenticationError(forgottenAt: application.configuration.authority, error)
+        }
+    }
+
+    /// Returns the access to tokens of another source, which wraps this one's.
+    func wrapped(_ wrap: (any TokenSource) -> any TokenSource) -> TokenAccess {
+        var access = self
+        access.source = wrap(source)
+        return access
+    }
+}
