@@ -137,5 +137,5 @@ final class AgentSignIns: Sendable {
 
 extension AgentProfile {
     /// Signs in through the browser of this desktop.
-    func signIn() async throws -> Bool { try await DesktopSignIn.run(login) { _ in keepsVariables } }
+    func signIn() async throws -> Bool { try await DesktopSignIn(login: login) { _ in keepsVariables }.run() }
 }

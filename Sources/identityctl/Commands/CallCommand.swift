@@ -44,9 +44,9 @@ struct CallCommand: ToolCommand {
     func run(in session: Session) async throws {
         let address = try URL(called: url)
         let resource = session.route.resource
-        let hasPerson = session.environment.hasScreen || session.console.isTerminal
+        let asking = Asking.ofCommand(session.environment, isTerminal: session.console.isTerminal)
         if let resource {
-            if hasPerson {
+            if asking == .here {
                 try await signIn(for: resource, [], in: session)
             } else if session.environment.profile?.isOfResource != true {
                 throw AuthenticationError.unknownResource(resource)
@@ -70,7 +70,7 @@ struct CallCommand: ToolCommand {
             parameters.scheme = scheme
             _ = try await access.acquire(parameters)
         }
-        let personal = hasPerson ? resource.map { PersonalAccess(self, access, scopes, for: $0, session) } : nil
+        let personal = asking == .here ? resource.map { PersonalAccess(self, access, scopes, for: $0, session) } : nil
         let client = try client(access, scopes, scheme, timeout: timeout, signingInWith: personal, session)
         let response = try await answer(to: request, body, client, session.console)
         guard response.status.kind == .successful else { throw APIRefusal(response, now: Int64(time(nil))) }

@@ -38,7 +38,7 @@ extension ExecCommand {
         }
         try await Companion.run { ready in
             try await keeper.run { token in
-                await session.tell(ofFirst: token, wanted)
+                await session.warn(ofFirst: token, wanted)
                 session.console.share()
                 ready()
             }

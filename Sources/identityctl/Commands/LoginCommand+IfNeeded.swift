@@ -24,7 +24,7 @@ extension LoginCommand {
     ) async throws -> Need {
         if let result = try await application.acquireTokenIfSignedIn(wanted, parameters) { return .none(result) }
         let configuration = application.configuration
-        let turn = try await Self.turn(
+        let turn = try await SignInTurn.ofCommand(
             in: try RuntimeDirectory.path(),
             of: [configuration.clientID.rawValue, configuration.authority.fullName],
             configuration.group,
@@ -36,42 +36,6 @@ extension LoginCommand {
             return .none(result)
         }
         return .signIn(turn)
-    }
-
-    /// Waits for the turn to sign in to a provider with a client, or for a resource, in a group. If no lock can be had, as in a
-    /// container whose user has no home, that is said, and every process has its turn at once.
-    static func turn(
-        in directory: @autoclosure () throws -> String,
-        of names: [String],
-        _ group: CacheGroup,
-        _ timeout: Duration,
-        _ console: Console
-    ) async throws -> HeldLock? {
-        let key = CacheKey(group: group, kind: .application, name: Digest.hexadecimal(of: names))
-        func take(_ timeout: Duration) async throws -> HeldLock {
-            let directory = try directory() + "/sign-in"
-            return try await SharedLocks(directory: directory, timeout: timeout, pause: .milliseconds(100)).take(
-                for: key
-            )
-        }
-        do {
-            do {
-                return try await take(.zero)
-            } catch AuthenticationError.Code.cacheBusy {
-                console.line("Another sign-in for this client is under way. Waiting for its end; Ctrl-C gives up.")
-            }
-            return try await take(timeout)
-        } catch AuthenticationError.Code.cacheBusy {
-            throw AuthenticationError(
-                .interactionTimedOut,
-                "Another sign-in for this client did not end in time. Finish it in the browser, or end it, and try again."
-            )
-        } catch let error as AuthenticationError where .cache ~= error.code {
-            console.line(
-                "Commands that sign in at the same time cannot wait for each other here, so each opens a page. \(error.message)"
-            )
-            return nil
-        }
     }
 }
 

@@ -141,7 +141,7 @@ extension LoginCommand {
 
     private func turnToSignIn(for address: Given, _ session: Session) async throws -> HeldLock? {
         let parameters = try signIn.parameters(token, session.environment)
-        return try await Self.turn(
+        return try await SignInTurn.ofCommand(
             in: try RuntimeDirectory.path(),
             of: ["resource", address.text],
             ClientSoftware.identityctl.group,

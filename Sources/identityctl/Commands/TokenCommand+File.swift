@@ -23,7 +23,7 @@ extension TokenCommand {
         }
         do {
             try await keeper.run { token in
-                await session.tell(ofFirst: token, wanted)
+                await session.warn(ofFirst: token, wanted)
                 isReady = true
                 let path = file.path.printable
                 session.console.line(

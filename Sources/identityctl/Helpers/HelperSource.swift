@@ -48,7 +48,7 @@ struct HelperSource: Sendable {
             if token.report == nil { _ = await session.storageFailure(of: token.result) }
             return try token.checked()
         } catch let other as NoTokenOfPerson {
-            tell(of: other.person, session)
+            report(noTokenOf: other.person, session)
             return nil
         } catch let error as AuthenticationError where error.code == .notServed {
             return nil
@@ -63,15 +63,24 @@ struct HelperSource: Sendable {
         from source: any TokenSource,
         in session: Session
     ) async throws -> HandedToken {
-        do {
-            return try await source.token(wanted)
-        } catch let error as AuthenticationError where .interactionRequired ~= error.code && route.agent == nil {
-            guard let signIn = try HelperSignIn(route.environment, advised) else { throw error }
-            return try await signIn.result(after: error, session.console) { try await source.token(wanted) }
+        let variables = route.environment
+        return try await Asking.result(try .ofHelper(variables)) {
+            try await source.token(wanted)
+        } signingIn: { error in
+            guard let directory = try ProfileDirectory(variables).signInPath(of: variables.profile) else { throw error }
+            let signIn = DesktopSignIn(login: advised) { variables[$0] != nil }
+            try await signIn.run(inTurn: SignInTurn(directory: directory), after: error, session.console) {
+                do {
+                    _ = try await source.token(wanted)
+                    return true
+                } catch AuthenticationError.interactionRequired {
+                    return false
+                }
+            }
         }
     }
 
-    private func tell(of person: String, _ session: Session) {
+    private func report(noTokenOf person: String, _ session: Session) {
         session.console.line(
             "No account '\(person.printable)' is signed in for this address, and no other account's token goes under that name."
         )

@@ -88,13 +88,11 @@ final class MCPAccess: Sendable {
 
     private func client(signsIn: Bool) async throws -> AuthenticatedClient {
         if let client = state.withLock(\.client) { return client }
-        let source: Source
-        do {
-            source = try await self.source()
-        } catch let error as AuthenticationError where .interactionRequired ~= error.code && signsIn {
-            try await signIn(after: error)
-            source = try await self.source()
-        }
+        let source = try await Asking.result(
+            signsIn ? .atDesktop : .never,
+            of: { try await self.source() },
+            signingIn: { try await self.signIn(after: $0) }
+        )
         let client = AuthenticatedClient(
             application: source.access.application,
             account: source.access.account,
@@ -138,9 +136,9 @@ final class MCPAccess: Sendable {
         forgetSource()
         let environment = session.environment
         // Other demands than scopes are met by a command of the person's.
-        guard error.claims == nil, error.challenge?.scopes.isEmpty != true, environment.agent == nil,
-            try SignInTurn.isAllowed(environment) != false,
-            try offer.isPossible || SignInTurn.isPossible(environment), let turns = try command.turns(environment)
+        guard error.claims == nil, error.challenge?.scopes.isEmpty != true,
+            try Asking.ofBridge(environment, showsPages: offer.isPossible) == .atDesktop,
+            let turns = try command.turns(environment)
         else { throw error }
         let demand = state.withLock { SignInDemand(error, besides: $0.demanded, of: $0.token) }
         try await signIns.run(demand) { [self] in
@@ -165,7 +163,7 @@ final class MCPAccess: Sendable {
             if turns.isDeclined { throw failed(turns, error, SignInTurn.wasDeclined) }
             if turns.hasAskedLately { throw failed(turns, error, SignInTurn.hasAsked) }
             let isOffered = offer.isPossible
-            guard try isOffered || SignInTurn.isPossible(session.environment) else { throw error }
+            guard try Asking.ofBridge(session.environment, showsPages: isOffered) == .atDesktop else { throw error }
             let options = command.options(demanding: demand.scopes)
             session.console.line(
                 "A person has to sign in, which begins now. The same from a terminal: "
@@ -176,7 +174,7 @@ final class MCPAccess: Sendable {
                 arguments: ["identityctl", "mcp", command.url, "--sign-in"]
                     + (demand.refused.map { ["--refused=\($0)"] } ?? []) + (demand.isForMore ? ["--more"] : [])
                     + options.words,
-                environment: Self.variables.merging(isOffered ? MCPOffer.variables(turns) : [:]) { $1 },
+                environment: DesktopSignIn.variables().merging(isOffered ? MCPOffer.variables(turns) : [:]) { $1 },
                 timeout: max(.zero, end - .now)
             )
             switch outcome {
@@ -199,15 +197,6 @@ final class MCPAccess: Sendable {
             challenge: error.challenge,
             underlyingError: SignInCourse.Advice(text: course.advice)
         )
-    }
-
-    /// The variables of a process that goes on without the bridge. The person looks at a browser, and at no terminal.
-    static var variables: [String: String] {
-        var variables = ProcessInfo.processInfo.environment
-        for name in ["manual", "device-code", "print-token", "json"] {
-            variables[Environment.variable(for: name)] = "0"
-        }
-        return variables
     }
 
     private func pending(_ turns: SignInTurn, _ cause: any Error) -> AuthenticationError {

@@ -18,7 +18,7 @@ struct RenewedElsewhere: TokenSource {
             "/proc/self/exe",
             arguments: ["identityctl", "mcp", command.url, "--renew=\(refused)"]
                 + command.options(demanding: wanted.scopes).words,
-            environment: MCPAccess.variables,
+            environment: DesktopSignIn.variables(),
             timeout: .seconds(50)
         )
         // The reason of a failure is that of another attempt.

@@ -32,7 +32,7 @@ enum ProfileCheck {
         for setting in Setting.all where setting.isLine && setting.kind == .switch {
             _ = try environment.isOn(setting.name, false)
         }
-        _ = try SignInTurn.isAllowed(environment)
+        _ = try Asking.isAllowed(environment)
         _ = try profile.servedAddresses()
         _ = try AgentConfirmation(profile.given("agent-confirm"))
         guard profile.lines.contains(where: { $0.name.hasPrefix("aws-") }) else { return }

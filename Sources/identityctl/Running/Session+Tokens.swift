@@ -68,12 +68,12 @@ extension Session {
     /// - Throws: Also `UsageError` for a token with other characters than a variable, a file or a header may hold.
     func firstToken(_ wanted: WantedToken, _ source: any TokenSource) async throws -> HandedToken {
         let token = try await source.token(wanted).checked()
-        await tell(ofFirst: token, wanted)
+        await warn(ofFirst: token, wanted)
         return token
     }
 
     /// Warns of the first token, after which others may follow.
-    func tell(ofFirst token: HandedToken, _ wanted: WantedToken) async {
+    func warn(ofFirst token: HandedToken, _ wanted: WantedToken) async {
         warn(of: token, wanted)
         if token.report == nil { _ = await isStored(token.result) }
     }

@@ -65,7 +65,7 @@ import Testing
     @Test func saysThatItDoesNotWaitIfNoLockCanBeMade() async throws {
         let configuration = try setup.provider.application().configuration
         let screen = Screen()
-        let turn = try await LoginCommand.turn(
+        let turn = try await SignInTurn.ofCommand(
             in: "/dev/null",
             of: ["client"],
             configuration.group,

@@ -199,7 +199,8 @@ struct MCPSignInProcessTests {
         ] as [([String: String], Bool)]
     )
     func knowsWhetherAPageIsBeforeThePerson(_ variables: [String: String], _ isPossible: Bool) throws {
-        #expect(try SignInTurn.isPossible(Environment(variables)) == isPossible)
+        let asking = try Asking.ofBridge(Environment(variables), showsPages: false)
+        #expect(asking == (isPossible ? .atDesktop : .never))
     }
 
     /// The refresh token is spent when the bridge is killed.

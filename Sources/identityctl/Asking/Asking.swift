@@ -1,0 +1,146 @@
+// Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
+
+import FoundationEssentials
+import IdentityClient
+import SystemSupport
+
+/// The answer to *may a person be asked* to sign in, by whom, and once.
+///
+/// Commands, helpers and the bridge ask here. An agent has its own person, so that a program that asks an agent asks no other.
+enum Asking: Hashable, Sendable {
+    /// No person is asked: the error says what to run.
+    case never
+    /// A process of its own opens a page at this desktop, once for all programs that wait: see ``SignInTurn``.
+    case atDesktop
+    /// The command asks at its terminal, and opens a page.
+    case here
+}
+
+extension Asking {
+    /// A command that a person runs asks here, if there is a terminal or a screen.
+    static func ofCommand(_ variables: Environment, isTerminal: Bool) -> Asking {
+        guard variables.agent == nil else { return .never }
+        return isTerminal || variables.hasScreen ? .here : .never
+    }
+
+    /// A helper asks only where the person has written that it may.
+    ///
+    /// - Throws: `UsageError` for a value that is not known.
+    static func ofHelper(_ variables: Environment) throws -> Asking {
+        guard variables.agent == nil, try isAllowed(variables) == true else { return .never }
+        return try isAtDesktop(variables) ? .atDesktop : .never
+    }
+
+    /// A bridge asks unless the person has written that it may not.
+    ///
+    /// - Parameter showsPages: Whether the AI program shows pages itself, so that no desktop has to be here.
+    /// - Throws: `UsageError` for a value that is not known.
+    static func ofBridge(_ variables: Environment, showsPages: Bool) throws -> Asking {
+        guard variables.agent == nil, try isAllowed(variables) != false else { return .never }
+        return try showsPages || isAtDesktop(variables) ? .atDesktop : .never
+    }
+
+    /// Whether a page that opens by itself is before the person who wants the token.
+    private static func isAtDesktop(_ variables: Environment) throws -> Bool {
+        guard !SystemCall.hasRaisedRights else { return false }
+        let isNamed = try variables.namesBrowser
+        guard variables["SSH_CONNECTION"] != nil else { return variables.hasScreen || isNamed }
+        // A person who came over SSH does not see this computer's screen. The remote window of an editor names a browser at theirs.
+        return isNamed && !variables.hasScreenHere
+    }
+
+    /// Whether the person has written that programs may begin a sign-in; `nil` if nothing is written.
+    ///
+    /// - Throws: `UsageError` for a value that is not known.
+    static func isAllowed(_ variables: Environment) throws -> Bool? {
+        guard let given = try variables.given("sign-in", nil) else { return nil }
+        switch given.text {
+        case "when-needed": return true
+        case "never": return false
+        default: throw given.error("'\(given.text.printable)' is neither never nor when-needed.")
+        }
+    }
+
+    /// Returns what `work` gives. Where that needs a person, and one may be asked, returns what it gives after the sign-in.
+    ///
+    /// - Parameters:
+    ///   - asking: Whether a person may be asked, which only matters then.
+    ///   - signIn: Signs in, or finds that another process has.
+    /// - Throws: The errors of `work`, of `asking` and of `signIn`.
+    static func result<Value>(
+        _ asking: @autoclosure () throws -> Asking,
+        of work: () async throws -> Value,
+        signingIn signIn: (AuthenticationError) async throws -> Void
+    ) async throws -> Value {
+        do {
+            return try await work()
+        } catch let error as AuthenticationError where .interactionRequired ~= error.code {
+            guard try asking() != .never else { throw error }
+            try await signIn(error)
+            return try await work()
+        }
+    }
+}
+
+/// A sign-in by a command of its own, which a program begins for the person at this desktop. The command shares its tab with others
+/// like it, ends by itself after the time for a sign-in, and goes on if the program ends.
+struct DesktopSignIn: Sendable {
+    let login: SharedOptions
+    /// Whether the command gets a variable `IDENTITYCTL_…`.
+    let keeps: @Sendable (String) -> Bool
+
+    /// - Returns: Whether the person is signed in.
+    func run() async throws -> Bool {
+        let outcome = try await DetachedProcess.run(
+            "/proc/self/exe",
+            arguments: ["identityctl", "login", "--if-needed"] + login.words,
+            environment: Self.variables(keeping: keeps),
+            timeout: .seconds(90_000)
+        )
+        return outcome == .exited(status: 0)
+    }
+
+    /// Signs in once for all programs that wait for the turn.
+    ///
+    /// - Parameter isSignedIn: Whether the program that had the turn before has signed in.
+    /// - Throws: `error` if the person is not signed in then; `CancellationError`: the sign-in that has begun goes on.
+    func run(
+        inTurn turns: SignInTurn,
+        after error: AuthenticationError,
+        _ console: Console,
+        unless isSignedIn: () async throws -> Bool
+    ) async throws {
+        let turn: HeldLock
+        do {
+            turn = try await turns.take(within: .seconds(SignInTurn.pause))
+        } catch let failure {
+            // Where there can be no lock, it is as without the setting.
+            throw failure is CancellationError ? failure : error
+        }
+        defer { turn.end() }
+        if try await isSignedIn() { return }
+        guard !turns.isDeclined else {
+            console.line(SignInTurn.wasDeclined)
+            throw error
+        }
+        console.line(
+            "Opening the browser to sign in, as the setting 'sign-in' allows. The same from a terminal: \(login.command("login"))"
+        )
+        guard try await run() else {
+            try turns.decline()
+            throw error
+        }
+    }
+
+    /// The variables of a process that goes on by itself. The person looks at a browser, and at no terminal.
+    ///
+    /// - Parameter keeps: Whether it gets a variable `IDENTITYCTL_…`.
+    static func variables(keeping keeps: (String) -> Bool = { _ in true }) -> [String: String] {
+        var variables = SystemCall.hasRaisedRights ? [:] : ProcessInfo.processInfo.environment
+        variables = variables.filter { !$0.key.hasPrefix("IDENTITYCTL_") || keeps($0.key) }
+        for name in ["manual", "device-code", "print-token", "json"] {
+            variables[Environment.variable(for: name)] = "0"
+        }
+        return variables
+    }
+}
