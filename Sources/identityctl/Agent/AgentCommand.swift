@@ -87,15 +87,7 @@ struct AgentRunCommand: ToolCommand {
             ask: person.ask,
             show: DesktopNotifications.show,
             signIn: { try await $0.signIn() },
-            make: { profile in
-                var configuration = try profile.options.configuration(
-                    profile.environment,
-                    passPhrases: passPhrases,
-                    logger: logger
-                )
-                configuration.logger = logger
-                return try PublicClientApplication(configuration)
-            }
+            make: { try session.application($0.options, under: $0.environment, isOne: false) }
         )
         let activated = try AgentSocket.activated(environment)
         let path =

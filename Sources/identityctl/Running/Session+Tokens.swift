@@ -38,6 +38,7 @@ extension Session {
     /// - Parameters:
     ///   - environment: The variables and lines; `nil` for the command's own.
     ///   - prompting: Whether the person is asked to unlock the keyring.
+    ///   - isOne: Whether it is the command's only one.
     ///   - change: Changes the configuration.
     /// - Throws: `UsageError`, and the errors of `change`.
     func application(
@@ -45,6 +46,7 @@ extension Session {
         under environment: Environment? = nil,
         asksPassPhrases: Bool = true,
         prompting: KeyringPrompting = .never,
+        isOne: Bool = true,
         changing change: (inout PublicClientApplication.Configuration) throws -> Void = { _ in }
     ) throws -> PublicClientApplication {
         var configuration = try options.configuration(
@@ -54,7 +56,7 @@ extension Session {
             logger: logger
         )
         try change(&configuration)
-        return try application(configuration)
+        return try application(configuration, isOne: isOne)
     }
 
     /// Keeps other programs from the memory of this process, in which refresh tokens stay. With an agent there are none, and

@@ -84,14 +84,19 @@ final class Session: Sendable {
         courseWatcher.withLock(\.self)?(now)
     }
 
-    /// Makes the application object, whose pending work is finished before the program ends.
+    /// Makes an application object: the one place of this tool.
+    ///
+    /// - Parameter isOne: Whether it is the command's, whose pending work is finished before the program ends. Otherwise the caller
+    ///   does that.
     func application(
-        _ configuration: PublicClientApplication.Configuration
+        _ configuration: PublicClientApplication.Configuration,
+        isOne: Bool = true
     ) throws -> PublicClientApplication {
         var configuration = configuration
         configuration.logger = logger
         configuration.capture = recording?.capture
         let made = try PublicClientApplication(configuration)
+        guard isOne else { return made }
         application.withLock { $0 = made }
         // A cast that fails costs a fifth of all instructions of a token from a file: it looks up a type of Foundation by name.
         if type(of: configuration.cache) == DesktopTokenCache.self,

@@ -81,8 +81,7 @@ struct Environment: Sendable {
 
     /// The agent that is named. Only a variable names one.
     var agent: Given? {
-        let variable = Self.variable(for: "agent")
-        return self[variable].map { Given(text: $0, origin: variable) }
+        self["IDENTITYCTL_AGENT"].map { Given(text: $0, origin: "IDENTITYCTL_AGENT") }
     }
 
     /// The absolute path in a variable; `nil` if it is unset, empty or relative. The specification of base directories says to ignore
