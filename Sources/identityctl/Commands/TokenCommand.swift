@@ -1,7 +1,10 @@
 // Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
 
 import ArgumentParser
+import HTTPTypes
 import IdentityClient
+import IdentityResources
+import OAuthWire
 
 /// The command that returns a token without a sign-in.
 struct TokenCommand: ToolCommand {
@@ -72,4 +75,133 @@ struct TokenCommand: ToolCommand {
         let isPersistent = !(session.made?.configuration.cache is InMemoryTokenCache)
         try await session.write(token.result, token.idToken, isPersistent: isPersistent)
     }
+}
+
+extension TokenCommand {
+    /// Writes the token into a file, and keeps it fresh if that is wanted.
+    func write(in session: Session) async throws {
+        let file = TokenFile(try self.file.path(), isLocked: self.file.watch)
+        let wanted = try WantedToken(token, account, silent, session.environment)
+        let source = try session.source(provider, for: "token", reuses: true)
+        guard self.file.watch else {
+            try file.check()
+            return try file.write(try await session.firstToken(wanted, source).text)
+        }
+        guard try !session.environment.isOn("cache-only", silent.cacheOnly) else {
+            throw UsageError("--cache-only: a token that is kept fresh is renewed. Leave out --watch.")
+        }
+        session.hideMemory()
+        var isReady = false
+        let manager = session.environment["NOTIFY_SOCKET"]
+        let keeper = TokenKeeper(file, wanted, source, endsOnLastingErrors: true, in: session) {
+            sentence(on: $0, in: session)
+        }
+        do {
+            try await keeper.run { token in
+                await session.warn(ofFirst: token, wanted)
+                isReady = true
+                let path = file.path.printable
+                session.console.line(
+                    "The token is in \(path), and is renewed. A signal ends this, and removes the file."
+                )
+                ServiceNotification.send("READY=1", to: manager)
+            }
+        } catch  where isReady && Task.isCancelled {
+            // A signal ends the watch in good order.
+        }
+        ServiceNotification.send("STOPPING=1", to: manager)
+    }
+}
+
+extension TokenCommand {
+    /// Prints the `Authorization` header of one signed request.
+    func writeHeader(in session: Session) async throws {
+        let environment = session.environment
+        try scheme.checkWorksWithoutAgent(environment)
+        if try file.isGiven { throw UsageError("--output: a header for one request is printed, and not kept.") }
+        let request = try signedRequest.signed()
+        var wanted = try WantedToken(token, account, silent, environment)
+        guard !wanted.isIDToken else { throw UsageError("--id-token: an ID token signs no requests.") }
+        wanted.scheme = try scheme.chosen(environment)
+        wanted.provesKey = true
+        let application = try session.application(provider)
+        let source = ApplicationSource(application: application, console: session.console)
+        let result = try await ShortLifeWarning(base: source, session: session).token(wanted).result
+        _ = await session.isStored(result)
+        if result.scheme == .dpop {
+            var request = request
+            try result.authorize(&request, nonce: signedRequest.nonce)
+            let fields = ["Authorization", "DPoP"].map { name in
+                (name, HTTPField.Name(name).flatMap { request.headerFields[$0] } ?? "")
+            }
+            let json = JSONObject(fields.map { ($0.0, .string($0.1)) })
+            return try session.result(
+                session.isJSON ? json.line + "\n" : fields.map { "\($0.0): \($0.1)\n" }.joined()
+            )
+        }
+        let header = try result.authorizationHeader(for: request, nonce: signedRequest.nonce)
+        try session.result(
+            session.isJSON ? JSONReport.header(header, of: result).line + "\n" : header + "\n"
+        )
+    }
+}
+
+extension TokenCommand {
+    /// Creates the command that `arguments` plainly mean, or returns `nil` to leave them to the argument parser.
+    ///
+    /// The parser takes half of the time of handing out a cached token, most of it for looking at types at run time.
+    /// This initializer reads only the plain forms `--name value` and `--name=value` with full names. The parser reads
+    /// everything else, mistakes and the options for a file included. A test checks that both give the same command.
+    init?(quickly arguments: [String]) {
+        guard arguments.first == "token" else { return nil }
+        var groups = OptionGroups(
+            provider: ProviderOptions(),
+            token: TokenOptions(),
+            account: AccountOption(),
+            scheme: SchemeOption(),
+            silent: SilentOptions(),
+            output: OutputOptions()
+        )
+        for setting in Setting.ofToken { groups.clear(setting) }
+        var rest = arguments.dropFirst()
+        while let argument = rest.popFirst() {
+            guard argument.hasPrefix("--") else { return nil }
+            let end = argument.firstIndex(of: "=")
+            guard let setting = Self.settings[String(argument[..<(end ?? argument.endIndex)])] else { return nil }
+            if setting.kind == .switch {
+                guard end == nil else { return nil }
+                groups.add("", to: setting)
+                continue
+            }
+            guard let value = end.map({ String(argument[argument.index(after: $0)...]) }) ?? rest.popFirst(),
+                !value.isEmpty, end != nil || !value.hasPrefix("-")
+            else { return nil }
+            groups.add(value, to: setting)
+        }
+        var signedRequest = SignedRequestOptions()
+        signedRequest.request = nil
+        signedRequest.nonce = nil
+        var file = TokenFileOptions()
+        file.output = nil
+        file.watch = false
+        var record = RecordOption()
+        record.record = nil
+        guard let provider = groups.provider, let token = groups.token, let account = groups.account,
+            let silent = groups.silent, let scheme = groups.scheme, let output = groups.output
+        else { return nil }
+        self.init()
+        self.provider = provider
+        self.token = token
+        self.account = account
+        self.silent = silent
+        self.scheme = scheme
+        self.signedRequest = signedRequest
+        self.file = file
+        self.record = record
+        self.output = output
+    }
+
+    private static let settings = Dictionary(
+        uniqueKeysWithValues: Setting.ofToken.lazy.filter { $0.name != "scheme" }.map { ($0.option, $0) }
+    )
 }
