@@ -140,7 +140,7 @@ struct AgentRunCommand: ToolCommand {
             return .all(in: directory, variables, provider) { console.line("Warning: \($0)") }
         }
         let environment = try TokenRoute(provider, variables, session.lines).environment
-        _ = try provider.configuration(environment)  // a mistake is told now
+        _ = try provider.configuration(environment)  // a mistake is found now
         let profile = AgentProfile(
             name: environment.profile?.name.text ?? "default",
             environment: environment,

@@ -43,7 +43,7 @@ struct AgentOffer: Hashable, Sendable {
     /// Whether an ID token goes with the access token.
     var hasIDToken = false
 
-    /// Whether a yes for this offer is one for what has come in its place: nothing of it is more.
+    /// Whether a yes for this offer is one for what stands in its place now: it offers no more.
     func covers(_ other: AgentOffer) -> Bool {
         var narrowed = self
         let had = Set(scopes.split(separator: " "))

@@ -344,7 +344,7 @@ final class AgentService: Sendable {
     private func missingPassPhrases() async -> [String] {
         await passPhrases.missing { [self] in
             for name in (try? profiles.names()) ?? [] {
-                // Another trouble of a profile is told to the program that asks for its tokens.
+                // The program that asks for a profile's tokens learns of its other troubles.
                 _ = try? await application(of: profiles.profile(name)).allAccounts()
             }
         }

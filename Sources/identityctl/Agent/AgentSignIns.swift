@@ -22,7 +22,7 @@ final class AgentSignIns: Sendable {
         let need: Need
     }
 
-    /// An end that the provider told, and how far it was when it was told first.
+    /// An end that the provider announced, and how far it was at the first announcement.
     private struct ForetoldEnd {
         let end: Date
         let span: TimeInterval
@@ -39,7 +39,7 @@ final class AgentSignIns: Sendable {
     private let logger: Logger
     private let state = Mutex(State())
 
-    /// The longest time for which a notification stays. A later need is told again.
+    /// The longest time for which a notification stays. A later need brings another.
     private static let patience = Duration.seconds(86_400)
 
     /// - Parameter signIn: Signs in at this desktop, and returns whether that worked.
@@ -126,7 +126,7 @@ final class AgentSignIns: Sendable {
         } catch is CancellationError {
             return
         } catch {
-            // No answer, or no desktop yet: the next need is told again.
+            // No answer, or no desktop yet: the next need brings another reminder.
             logger.debug("No reminder of a sign-in", metadata: ["profile": "\(name)", "reason": "\(error)"])
         }
         state.withLock { state in

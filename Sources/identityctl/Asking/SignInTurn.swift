@@ -31,14 +31,14 @@ struct SignInTurn: Sendable {
 
     private var course: String { "\(directory)/course" }
 
-    /// The course of the last sign-in, as its process has told it.
+    /// The course of the last sign-in, as its process reports it.
     func lastCourse() -> SignInCourse {
-        let read = try? PlainFile.read(course, atMost: 64 << 10) { _ in }  // nothing is told then
+        let read = try? PlainFile.read(course, atMost: 64 << 10) { _ in }  // nothing is known then
         return SignInCourse(read?.bytes ?? [])
     }
 
-    /// Tells the others how the sign-in goes on. A failure to tell it changes nothing.
-    func tell(_ course: SignInCourse) { try? PlainFile.write(course.bytes, to: self.course) }
+    /// Reports to the others how the sign-in goes on. A failure to report it changes nothing.
+    func report(_ course: SignInCourse) { try? PlainFile.write(course.bytes, to: self.course) }
 
     private var asked: String { "\(directory)/asked" }
 

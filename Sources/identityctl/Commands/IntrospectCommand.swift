@@ -47,10 +47,10 @@ struct IntrospectCommand: ToolCommand {
         let limit = try SilentOptions.wait(timeout)
         let application = try session.application(provider)
         let account = try await application.chosenAccount(wanted)
-        let told = try await session.console.bounded(by: limit) {
+        let answer = try await session.console.bounded(by: limit) {
             try await application.introspectToken(of: account, scopes: scopes)
         }
-        let object = try JSONObject(parsing: Array(told.json.utf8))
+        let object = try JSONObject(parsing: Array(answer.json.utf8))
         try session.result(
             session.isJSON
                 ? object.line + "\n" : PlainReport.claims(object, inColumns: StandardStream.output.isTerminal)

@@ -41,7 +41,7 @@ extension LoginCommand {
         defer { turn?.end() }
         if !isRefused, asked == nil {
             if !isIfNeeded {
-                // Whatever else is wrong is told by the sign-in.
+                // The sign-in reports whatever else is wrong.
                 _ = try? await isSignedIn(session, &refused)
             } else if try await isSignedIn(session, &refused) {
                 return try await end(session, isQuiet)

@@ -178,7 +178,7 @@ struct LoginCommand: ToolCommand {
         }
         var turn: HeldLock?
         defer { turn?.end() }
-        let previous = try? await application.defaultAccount()  // what cannot be read is told by the sign-in
+        let previous = try? await application.defaultAccount()  // the sign-in reports what cannot be read
         if finish {
             let (result, wanted) = try await finishSignIn(application, session, within: parameters.timeout)
             try await keep(resource, application)
@@ -260,14 +260,14 @@ struct LoginCommand: ToolCommand {
             )
         }
         if await session.storageFailure(of: result) == nil {
-            try await tell(of: result, after: previous, isPersistent: isPersistent, session, application)
+            try await report(result, after: previous, isPersistent: isPersistent, session, application)
         }
         try await end(with: result, session, isPersistent: isPersistent)
     }
 
     /// Says who is signed in, with tokens that are stored.
-    private func tell(
-        of result: AuthenticationResult,
+    private func report(
+        _ result: AuthenticationResult,
         after previous: Account?,
         isPersistent: Bool,
         _ session: Session,

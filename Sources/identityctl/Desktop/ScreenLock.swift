@@ -47,7 +47,7 @@ struct ScreenLock: Sendable {
 
     /// Follows on one bus, and looks for it again when it is lost. The pauses grow while there is none.
     ///
-    /// - Parameter follow: Follows until the bus is lost, and returns whether it told of a screen.
+    /// - Parameter follow: Follows until the bus is lost, and returns whether it knew a screen.
     private func follow(
         _ address: () -> String?,
         on thread: GLibThread,

@@ -187,7 +187,7 @@ struct ProfilesExamination {
         var profile = ExaminedProfile(finding: .unknown(check, "not looked at"))
         do {
             let (environment, options) = (try lines.get(), try ProviderOptions.parse([]))
-            profile.provider = try? ReachableProvider(options, environment)  // a mistake is told by the finding
+            profile.provider = try? ReachableProvider(options, environment)  // the finding reports a mistake
             profile.directory = try options.cacheChoice(environment).directory
             let client = ClientExamination(
                 options: options,

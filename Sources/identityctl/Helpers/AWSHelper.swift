@@ -115,7 +115,7 @@ struct AWSRole: Hashable, Sendable {
         return try AWSCredentials(status: response.status.code, parsing: body, from: endpoint.host, at: .now)
     }
 
-    /// A mistake in the role is told before the provider is asked.
+    /// A mistake in the role is found before the provider is asked.
     fileprivate static func answer(_ call: HelperCall, _ session: Session) async throws {
         let source = try call.source(in: session)
         let role = try AWSRole(call.own, source.route.environment)

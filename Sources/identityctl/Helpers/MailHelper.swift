@@ -29,7 +29,7 @@ extension Helper {
         _ session: Session,
         _ response: (_ token: String) throws -> String
     ) async throws {
-        _ = try response("")  // A mistake in an option is told before the network is asked.
+        _ = try response("")  // A mistake in an option is found before the network is asked.
         try session.result(try response(try await call.source(in: session).anyToken(in: session).text))
     }
 }

@@ -21,7 +21,7 @@ extension MCPBridge {
         /// The methods of the first messages so far.
         var asked: Set<String> = []
         /// The answer to the first message that the host has.
-        var told: MCPMessage?
+        var first: MCPMessage?
         /// A number for each list that the host has, which is another one for another list.
         var lists: [String: Int] = [:]
         /// Whether the host has an answer that the server did not give now, so that no session has begun.
@@ -94,7 +94,7 @@ extension MCPBridge {
 
     /// Notes what the server answers to a first message, or to the request for a list.
     ///
-    /// - Parameter isFirst: Whether the host has it. If not, it has another answer, and is told what has changed.
+    /// - Parameter isFirst: Whether the host has it. If not, it has another answer, and learns what has changed.
     func note(_ answer: MCPMessage, to message: MCPMessage, isFirst: Bool) async throws {
         guard MCPMemory.keeps(message), let method = message.method else { return }
         let version = try MCPFields.version(of: message)
@@ -106,7 +106,7 @@ extension MCPBridge {
         }
         guard let changed = MCPMemory.lists[method] else {
             return try state.withLock { state in
-                state.start.outdated = try state.start.told.flatMap { try answer.problem(forHostTold: $0, version) }
+                state.start.outdated = try state.start.first.flatMap { try answer.problem(forHostWith: $0, version) }
             }
         }
         // Later revisions tell of changes on a stream that the host asks for.
@@ -148,7 +148,7 @@ extension MCPBridge.Start {
     @discardableResult
     fileprivate mutating func note(_ answer: MCPMessage, to message: MCPMessage) -> Bool {
         guard let method = message.method, MCPMemory.lists[method] != nil else {
-            told = answer
+            first = answer
             return false
         }
         guard let place = answer.members.places["result"] else { return false }

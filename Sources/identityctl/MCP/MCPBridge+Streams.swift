@@ -46,7 +46,7 @@ extension MCPBridge {
         }
     }
 
-    /// Writes the message of an event. An event that is none is skipped, and the first one is told to the person.
+    /// Writes the message of an event. An event that is none is skipped, and the person sees a warning of the first one.
     ///
     /// - Parameters:
     ///   - request: The request whose stream brought it; `nil` for the server's own stream.

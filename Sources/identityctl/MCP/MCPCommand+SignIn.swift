@@ -144,8 +144,8 @@ extension MCPCommand {
         guard case .needed(let account) = try await need(of: demand, session), !turns.isDeclined,
             !turns.hasAskedLately
         else { return }
-        turns.tell(SignInCourse())
-        session.watchCourse(turns.tell)
+        turns.report(SignInCourse())
+        session.watchCourse(turns.report)
         do {
             let page = demandsMore ? try question(demand.scopes, session.environment) : nil
             if account != nil { try turns.noteQuestion() }
@@ -153,7 +153,7 @@ extension MCPCommand {
         } catch let error where !(error is CancellationError) {
             var course = session.courseSoFar
             (course.text, course.advice) = (Self.reason(of: error), adviceOnSignIn(error, demand, session))
-            turns.tell(course)
+            turns.report(course)
             switch error {
             case AuthenticationError.Code.userCancelled, AuthenticationError.Code.interactionTimedOut:
                 try turns.decline()

@@ -117,7 +117,7 @@ struct MCPCommand: ToolCommand {
         guard case AuthenticationError.interactionRequired = error else { return AgentAdvice.text(of: error) }
         guard session.route.agent != nil else {
             let known = error as? AuthenticationError
-            if let told = known?.underlyingError as? SignInCourse.Advice { return told.text }
+            if let advice = known?.underlyingError as? SignInCourse.Advice { return advice.text }
             var login = loginOptions(demanding: known?.challenge?.scopes ?? [], session.environment)
             if let challenge = known?.challenge, challenge.scopes.isEmpty { login = login.meeting(challenge) }
             if let claims = known?.claims { login = login.replacing("--claims", with: claims) }

@@ -128,11 +128,11 @@ extension MCPMessage {
         (try? members.members("error")?.value("code")) == .number("-32601")
     }
 
-    /// Returns why a host that was told another first answer than this one cannot go on; `nil` if it can.
+    /// Returns why a host that got another first answer than this one cannot go on; `nil` if it can.
     ///
     /// - Parameter version: The revision of each message, in the revisions in which messages name it.
-    func problem(forHostTold told: MCPMessage, _ version: String?) throws(Problem) -> Problem? {
-        guard let before = try told.members.members("result") else { return nil }
+    func problem(forHostWith first: MCPMessage, _ version: String?) throws(Problem) -> Problem? {
+        guard let before = try first.members.members("result") else { return nil }
         let now = try members.members("result")
         let speaks: Bool
         if let version {

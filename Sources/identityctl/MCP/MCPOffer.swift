@@ -105,7 +105,7 @@ final class MCPOffer: Sendable {
         do {
             action = try await answer.value()
         } catch {
-            // The sign-in has come to its end.
+            // The sign-in has ended.
             state.withLock { $0.waiting[id] = nil }
             let params = JSONObject([("requestId", .string(id)), ("reason", .string("The sign-in has ended."))])
             return await write(MCPMessage.notification("notifications/cancelled", params))

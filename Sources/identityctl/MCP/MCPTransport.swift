@@ -85,7 +85,7 @@ final class MCPDeparture: Sendable {
         guard mayBegin else { throw CancellationError() }
     }
 
-    /// - Returns: Whether the server has to be told: the first time, if the message has begun to leave.
+    /// - Returns: Whether the server needs the cancellation: the first time, if the message has begun to leave.
     func cancel() -> Bool {
         state.withLock { state in
             defer { state.isCancelled = true }

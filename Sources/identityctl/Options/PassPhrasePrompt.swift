@@ -115,7 +115,7 @@ final class PassPhrasePrompt: Sendable {
 
     private static func write(_ text: String, _ terminal: Int32) {
         let bytes = Array(text.utf8)
-        // A terminal that is gone is told by the next read.
+        // The next read reports a terminal that is gone.
         _ = unsafe bytes.withUnsafeBytes { unsafe Glibc.write(terminal, $0.baseAddress, $0.count) }
     }
 

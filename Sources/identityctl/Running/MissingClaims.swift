@@ -17,10 +17,10 @@ enum MissingClaims {
     static func scopes(of wanted: Set<Scope>, granted: Set<Scope>, idToken: String?) -> [Scope] {
         // Many servers do not repeat the scopes about the sign-in. Their answers say nothing about them.
         guard granted.contains(.openID) else { return [] }
-        let told = idToken.flatMap { try? JSONObject(parsing: Array($0.utf8)) } ?? JSONObject()
+        let claimed = idToken.flatMap { try? JSONObject(parsing: Array($0.utf8)) } ?? JSONObject()
         return wanted.subtracting(granted).filter { scope in
             guard let claims = claims[scope] else { return false }
-            return !claims.contains { told[$0] != nil }
+            return !claims.contains { claimed[$0] != nil }
         }
         .sorted { $0.rawValue < $1.rawValue }
     }

@@ -77,7 +77,7 @@ extension Session {
 }
 
 extension ProfileAccount {
-    /// Whether there is no such account any more at a server that tells no person from another: the next sign-in there makes
+    /// Whether the account is gone at a server that tells no person from another: the next sign-in there makes
     /// another account, which is then the profile's.
     fileprivate func isGone(_ application: PublicClientApplication) async -> Bool {
         guard !application.configuration.authority.issuesIDTokens else { return false }

@@ -7,7 +7,7 @@ import OAuthWire
 /// The results and errors as text for people.
 enum PlainReport {
     /// Returns one line for each account: the username or else the name, the ID, the environment, `default` for the default
-    /// account, and the end of the sign-in if the provider told it. Tabs separate them, or columns for a person.
+    /// account, and the end of the sign-in if the provider said it. Tabs separate them, or columns for a person.
     ///
     /// - Parameter nameless: The words for an account without a name.
     static func accounts(

@@ -68,7 +68,7 @@ final class Session: Sendable {
         warnings.withLock { $0.insert(warning).inserted }
     }
 
-    /// Has `watcher` told how a sign-in goes on.
+    /// Calls `watcher` when a sign-in goes on.
     func watchCourse(_ watcher: @escaping @Sendable (SignInCourse) -> Void) { courseWatcher.withLock { $0 = watcher } }
 
     /// The course of the sign-in so far.
@@ -175,7 +175,7 @@ final class Session: Sendable {
         do {
             let remembered = try await store.cache.rememberedStore(of: store.group)
             let isUsed = remembered.map(store.cache.accepts) ?? true
-            // A wrong pass phrase is told by its error, and a key need not be made.
+            // A wrong pass phrase has its own error, and a key need not be made.
             guard remembered != nil || error.code != .cacheKeyUnavailable || !passPhrases.hasProtectedKey
             else { return nil }
             return StoreAdvice.text(

@@ -22,7 +22,7 @@ protocol ToolCommand: AsyncParsableCommand, Sendable {
     /// Whether the command is about the sign-ins that are kept on this machine. `false` by default.
     var isAboutSignIns: Bool { get }
 
-    /// Whether the command only works with accounts that are signed in, none of which there is where no store was chosen. `false`
+    /// Whether the command only works with accounts that are signed in. Before a store is chosen there are none. `false`
     /// by default.
     var readsSignIns: Bool { get }
 

@@ -93,7 +93,7 @@ extension Setting {
         Setting("scheme", .text),
     ]
 
-    /// How a token is acquired without a sign-in, and told.
+    /// How a token is acquired without a sign-in, and reported.
     private static let ofSilence: [Setting] = [
         Setting("force-refresh", .switch),
         Setting("cache-only", .switch),

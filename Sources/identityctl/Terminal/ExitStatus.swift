@@ -13,7 +13,7 @@ enum ExitStatus: Int32, Hashable, Sendable, CaseIterable {
     case unavailable = 3
     /// The cache is unavailable.
     case cacheUnavailable = 4
-    /// An answer, or the certificate of a server, was not believed.
+    /// An answer, or the certificate of a server, could not be trusted.
     case notBelieved = 5
     /// Cancelled, timed out or superseded.
     case cancelled = 6

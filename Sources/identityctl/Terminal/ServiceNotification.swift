@@ -7,7 +7,7 @@ import Glibc
 /// - SeeAlso: sd_notify(3)
 enum ServiceNotification {
     /// - Parameter socket: The value of `NOTIFY_SOCKET`: a path, or `@` and the name of an abstract socket.
-    /// - Returns: Whether a manager was told. One that does not listen is no reason to fail.
+    /// - Returns: Whether a manager has the message. One that does not listen is no reason to fail.
     @discardableResult
     static func send(_ state: String, to socket: String?) -> Bool {
         guard let socket, socket.utf8.count > 1, ["/", "@"].contains(socket.first) else { return false }

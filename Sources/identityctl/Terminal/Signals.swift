@@ -81,7 +81,7 @@ final class Signals {
     }
 }
 
-/// The signals that have arrived so far, told apart by their time.
+/// The signals that have arrived so far, by their time.
 ///
 /// One Ctrl-C can arrive as two signals: `timeout` and other wrappers pass on a signal that their whole group already
 /// got. Signals within half a second count as one. A person who means a second Ctrl-C takes longer.

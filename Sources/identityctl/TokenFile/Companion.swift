@@ -17,7 +17,7 @@ enum Companion {
     /// Starts the companion of this process, and waits until the file has a token.
     ///
     /// - Parameter arguments: Those of the companion, with the program's name.
-    /// - Throws: `Ended` with the companion's status, after the companion has told its error; `SystemFailure`;
+    /// - Throws: `Ended` with the companion's status, after the companion has reported its error; `SystemFailure`;
     ///   `CancellationError`.
     static func start(_ arguments: [String]) async throws {
         let process = SystemCall.descriptor(ofProcess: getpid())
@@ -34,7 +34,7 @@ enum Companion {
             guard let first = byte(from: reader), let status = ExitStatus(rawValue: Int32(first)) else {
                 throw SystemFailure("The process that keeps the token fresh ended before its first token.")
             }
-            // The companion ends after it has told its error.
+            // The companion ends after it has reported its error.
             if status != .done { _ = byte(from: reader) }
             return status
         }
