@@ -145,7 +145,7 @@ extension CallCommand {
         isRefused: Bool = false,
         replacing forgotten: ClientID? = nil
     ) async throws {
-        var login = try LoginCommand.parse([])
+        var login = try LoginCommand.ungiven
         login.provider = provider
         login.provider.resource = resource.text
         login.token.scopes = scopes.map(\.rawValue).sorted()

@@ -1,6 +1,5 @@
 // Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
 
-import ArgumentParser
 import FoundationEssentials
 import IdentityClient
 import IdentityKeyring
@@ -90,7 +89,7 @@ struct ClientExamination {
         let forgotten = try environment.profile.flatMap { try KnownResources(environment).forgotten($0) }.map(\.utcText)
         let refused = renewal.refusedOn.map(\.utcText)
         guard forgotten != nil || refused != nil || !renewal.isPossible else { return nil }
-        let scopes = try TokenOptions.parse([]).scopes(environment)
+        let scopes = try TokenOptions.ungiven.scopes(environment)
         let parameters = SilentParameters(scopes: scopes, account: account, usesCacheOnly: true)
         let token = try await DoctorCommand.outcome { try await application.acquireTokenSilently(parameters) }
         if case .success(let token) = token {
@@ -114,7 +113,7 @@ struct ClientExamination {
     /// - Parameter login: The command that asks for them.
     /// - Throws: `UsageError`, `CancellationError`.
     func missingClaims(of account: Account, login: String) async throws -> String? {
-        let scopes = try TokenOptions.parse([]).scopes(environment)
+        let scopes = try TokenOptions.ungiven.scopes(environment)
         let application = try application()
         let parameters = SilentParameters(
             scopes: scopes,
@@ -186,7 +185,7 @@ struct ProfilesExamination {
         let check = "profile \(name)"
         var profile = ExaminedProfile(finding: .unknown(check, "not looked at"))
         do {
-            let (environment, options) = (try lines.get(), try ProviderOptions.parse([]))
+            let (environment, options) = (try lines.get(), try ProviderOptions.ungiven)
             profile.provider = try? ReachableProvider(options, environment)  // the finding reports a mistake
             profile.directory = try options.cacheChoice(environment).directory
             let client = ClientExamination(

@@ -1,6 +1,5 @@
 // Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
 
-import ArgumentParser
 import IdentityClient
 import IdentityResources
 
@@ -142,7 +141,7 @@ struct IntegrationExamination {
     private func account(_ environment: Environment) async throws -> String {
         do {
             let client = ClientExamination(
-                options: try ProviderOptions.parse([]),
+                options: try ProviderOptions.ungiven,
                 environment: environment,
                 session: session
             )

@@ -1,6 +1,5 @@
 // Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
 
-import ArgumentParser
 import IdentityClient
 import IdentityResources
 import OAuthWire
@@ -29,8 +28,8 @@ struct ResourceExamination {
         var search = try await ResourceSearch(
             for: Given(text: address, origin: Given.calledAddress),
             provider,
-            RegistrationOptions.parse([]),
-            TokenOptions.parse([]),
+            RegistrationOptions.ungiven,
+            TokenOptions.ungiven,
             session
         )
         // What servers say is read anew.
@@ -85,7 +84,7 @@ struct ResourceExamination {
     private func account(_ known: Profile?) async throws -> Finding {
         let check = "account"
         guard let known else { return .lack(check, "there was no sign-in", advice, .interactionRequired) }
-        let options = try ProviderOptions.parse([])
+        let options = try ProviderOptions.ungiven
         let client = ClientExamination(
             options: options,
             environment: session.environment.above(known),

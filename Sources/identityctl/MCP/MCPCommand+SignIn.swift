@@ -217,7 +217,8 @@ extension MCPCommand {
         _ session: Session
     ) async throws {
         // A page opens in any case if the server has refused the token: with a question, for the account that is signed in.
-        var login = try LoginCommand.parse(demand.refused == nil ? ["--if-needed", "--mcp"] : ["--mcp"])
+        var login = try LoginCommand.ungiven
+        (login.ifNeeded, login.mcp) = (demand.refused == nil, true)
         (login.provider, login.token, login.account) = (provider, token, self.account)
         if question != nil, try session.environment.given("account", self.account.account) == nil {
             login.account.account = account?.id.rawValue

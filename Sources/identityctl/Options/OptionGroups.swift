@@ -1,5 +1,12 @@
 // Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
 
+import ArgumentParser
+
+extension ParsableArguments {
+    /// The options of a command line that gives none of them.
+    static var ungiven: Self { get throws { try parse([]) } }
+}
+
 /// The groups of options of a command, with the values of the settings in them. A command leaves out those that it does not have.
 struct OptionGroups {
     var provider: ProviderOptions?

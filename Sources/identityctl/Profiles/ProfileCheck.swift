@@ -1,6 +1,5 @@
 // Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
 
-import ArgumentParser
 import IdentityClient
 import OAuthWire
 
@@ -15,20 +14,20 @@ enum ProfileCheck {
             // The first sign-in finds the rest.
             guard WebAddress(resource.text) != nil else { throw resource.error(ProviderOptions.noResource) }
         } else {
-            _ = try ProviderOptions.parse([]).configuration(environment)
+            _ = try ProviderOptions.ungiven.configuration(environment)
         }
-        let (signIn, token) = (try SignInOptions.parse([]), try TokenOptions.parse([]))
+        let (signIn, token) = (try SignInOptions.ungiven, try TokenOptions.ungiven)
         _ = try signIn.parameters(token, environment)
         if try !environment.isOn("device-code", false) {
             _ = try signIn.redirect(environment, isManual: try environment.isOn("manual", false))
         }
-        _ = try WantedToken(token, AccountOption.parse([]), SilentOptions.parse([]), environment)
-        _ = try WantedExchange(ExchangeOptions.parse([]), environment)
-        _ = try RegistrationOptions.parse([]).checked(environment)
+        _ = try WantedToken(token, AccountOption.ungiven, SilentOptions.ungiven, environment)
+        _ = try WantedExchange(ExchangeOptions.ungiven, environment)
+        _ = try RegistrationOptions.ungiven.checked(environment)
         _ = try profile.given("post-logout-redirect-uri").map { try SignInOptions.loopback($0, ports: nil) }
-        _ = try SchemeOption.parse([]).chosen(environment)
-        _ = try PublicKeyOption.parse([]).path(environment)
-        _ = try OutputOptions.parse([]).level(environment)
+        _ = try SchemeOption.ungiven.chosen(environment)
+        _ = try PublicKeyOption.ungiven.path(environment)
+        _ = try OutputOptions.ungiven.level(environment)
         for setting in Setting.all where setting.isLine && setting.kind == .switch {
             _ = try environment.isOn(setting.name, false)
         }
