@@ -84,7 +84,7 @@ struct Identityctl: AsyncParsableCommand {
     }
 
     private static func isJSON(_ arguments: [String]) -> Bool {
-        Environment.process.isJSON(arguments.contains("--json"))
+        Variables.process.isJSON(arguments.contains("--json"))
     }
 
     /// Ends the program with a requested text: help, a version or completions.

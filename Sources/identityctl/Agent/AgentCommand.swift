@@ -38,14 +38,14 @@ struct AgentSocketOption: ParsableArguments {
 
 extension AgentSocketOption {
     /// Returns the socket of the agent that a command is about.
-    func given(_ environment: Environment) throws -> Given {
+    func given(_ environment: Variables) throws -> Given {
         if let socket { return Given(text: socket, origin: "--socket") }
         if let agent = environment.agent { return agent }
         return Given(text: try AgentSocket.defaultPath(environment), origin: "--socket")
     }
 
     /// Returns the socket for control, whose places are not another machine's; where there is none, the forwarded one.
-    func nearest(_ environment: Environment) throws -> Given {
+    func nearest(_ environment: Variables) throws -> Given {
         let given = try given(environment)
         let control = AgentSocket.controlPath(given.text)
         return SystemCall.exists(control) ? Given(text: control, origin: given.origin) : given
@@ -139,7 +139,7 @@ struct AgentRunCommand: ToolCommand {
             }
             return .all(in: directory, variables, provider) { console.line("Warning: \($0)") }
         }
-        let environment = try TokenRoute(provider, variables, session.lines).environment
+        let environment = try TokenRoute(provider, variables, session.lines).variables
         _ = try provider.configuration(environment)  // a mistake is found now
         let profile = AgentProfile(
             name: environment.profile?.name.text ?? "default",

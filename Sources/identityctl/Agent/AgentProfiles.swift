@@ -6,7 +6,7 @@ import IdentityClient
 struct AgentProfile: Sendable {
     let name: String
     /// Everything that an option or a variable can say, and the policy.
-    let environment: Environment
+    let environment: Variables
     let options: ProviderOptions
     let scopes: [String]
     /// The options of a sign-in.
@@ -41,7 +41,7 @@ struct AgentProfiles: Sendable {
     /// - Parameter problem: Called for each profile that cannot be read when an address is looked for.
     static func all(
         in directory: ProfileDirectory,
-        _ variables: Environment,
+        _ variables: Variables,
         _ options: ProviderOptions,
         problem: @escaping @Sendable (any Error) -> Void
     ) -> AgentProfiles {
@@ -158,7 +158,7 @@ extension AgentProfile {
     }
 
     /// The addresses by which the provider is known.
-    fileprivate func providers(_ options: ProviderOptions, _ environment: Environment) throws -> [String] {
+    fileprivate func providers(_ options: ProviderOptions, _ environment: Variables) throws -> [String] {
         let given = [
             try environment.given("issuer", options.issuer), try environment.given("authority", options.authority),
         ]

@@ -108,7 +108,7 @@ extension AgentClient {
     }
 
     /// - Throws: `UsageError` if `IDENTITYCTL_AGENT` names an agent of another machine, which has the sign-ins.
-    static func refuseSignInsElsewhere(_ variables: Environment) async throws {
+    static func refuseSignInsElsewhere(_ variables: Variables) async throws {
         guard let socket = variables.agent, await isForwarded(socket) else { return }
         throw UsageError(
             """

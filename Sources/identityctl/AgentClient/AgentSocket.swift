@@ -10,7 +10,7 @@ enum AgentSocket {
     /// The default socket, in the directory that the system makes for each person's session.
     ///
     /// - Throws: `UsageError` where there is no such directory.
-    static func defaultPath(_ environment: Environment) throws -> String {
+    static func defaultPath(_ environment: Variables) throws -> String {
         guard let directory = environment["XDG_RUNTIME_DIR"], directory.hasPrefix("/") else {
             throw UsageError("XDG_RUNTIME_DIR is not set here, so the agent's socket has no place. Give --socket PATH.")
         }
@@ -23,7 +23,7 @@ enum AgentSocket {
     /// The listening socket that systemd passes to this process; `nil` if it passes none.
     ///
     /// - SeeAlso: sd_listen_fds(3)
-    static func activated(_ environment: Environment) throws -> SharedDescriptor? {
+    static func activated(_ environment: Variables) throws -> SharedDescriptor? {
         guard let process = environment["LISTEN_PID"], Int32(process) == getpid() else { return nil }
         guard environment["LISTEN_FDS"] == "1" else {
             throw SystemFailure("systemd passed other than one socket. Look at the agent's socket unit.")

@@ -18,7 +18,7 @@ enum Asking: Hashable, Sendable {
 
 extension Asking {
     /// A command that a person runs asks here, if there is a terminal or a screen.
-    static func ofCommand(_ variables: Environment, isTerminal: Bool) -> Asking {
+    static func ofCommand(_ variables: Variables, isTerminal: Bool) -> Asking {
         guard variables.agent == nil else { return .never }
         return isTerminal || variables.hasScreen ? .here : .never
     }
@@ -26,7 +26,7 @@ extension Asking {
     /// A helper asks only where the person has written that it may.
     ///
     /// - Throws: `UsageError` for a value that is not known.
-    static func ofHelper(_ variables: Environment) throws -> Asking {
+    static func ofHelper(_ variables: Variables) throws -> Asking {
         guard variables.agent == nil, try isAllowed(variables) == true else { return .never }
         return try isAtDesktop(variables) ? .atDesktop : .never
     }
@@ -35,13 +35,13 @@ extension Asking {
     ///
     /// - Parameter showsPages: Whether the AI program shows pages itself, so that no desktop has to be here.
     /// - Throws: `UsageError` for a value that is not known.
-    static func ofBridge(_ variables: Environment, showsPages: Bool) throws -> Asking {
+    static func ofBridge(_ variables: Variables, showsPages: Bool) throws -> Asking {
         guard variables.agent == nil, try isAllowed(variables) != false else { return .never }
         return try showsPages || isAtDesktop(variables) ? .atDesktop : .never
     }
 
     /// Whether a page that opens by itself is before the person who wants the token.
-    private static func isAtDesktop(_ variables: Environment) throws -> Bool {
+    private static func isAtDesktop(_ variables: Variables) throws -> Bool {
         guard !SystemCall.hasRaisedRights else { return false }
         let isNamed = try variables.namesBrowser
         guard variables["SSH_CONNECTION"] != nil else { return variables.hasScreen || isNamed }
@@ -52,7 +52,7 @@ extension Asking {
     /// Whether the person has written that programs may begin a sign-in; `nil` if nothing is written.
     ///
     /// - Throws: `UsageError` for a value that is not known.
-    static func isAllowed(_ variables: Environment) throws -> Bool? {
+    static func isAllowed(_ variables: Variables) throws -> Bool? {
         guard let given = try variables.given("sign-in", nil) else { return nil }
         switch given.text {
         case "when-needed": return true
@@ -139,7 +139,7 @@ struct DesktopSignIn: Sendable {
         var variables = SystemCall.hasRaisedRights ? [:] : ProcessInfo.processInfo.environment
         variables = variables.filter { !$0.key.hasPrefix("IDENTITYCTL_") || keeps($0.key) }
         for name in ["manual", "device-code", "print-token", "json"] {
-            variables[Environment.variable(for: name)] = "0"
+            variables[Variables.variable(for: name)] = "0"
         }
         return variables
     }

@@ -85,7 +85,7 @@ struct CacheMoveCommand: ToolCommand {
         )
     }
 
-    private func destination(_ environment: Environment) throws -> TokenStore {
+    private func destination(_ environment: Variables) throws -> TokenStore {
         if let store = [TokenStore.encryptedFile, .keyring, .file].first(where: { $0.name == to }) { return store }
         if let key = try CacheChoice.keyFile(Given(text: to, origin: "--to"), home: environment["HOME"]) {
             return .encryptedFile(key: key)

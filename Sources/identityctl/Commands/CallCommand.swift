@@ -38,7 +38,7 @@ struct CallCommand: ToolCommand {
     var readsSignIns: Bool { true }
     var sharedOptions: SharedOptions { SharedOptions(provider, token, account, scheme) }
 
-    func route(_ variables: Environment, _ lines: ProfileLines) throws -> TokenRoute {
+    func route(_ variables: Variables, _ lines: ProfileLines) throws -> TokenRoute {
         try .calling(url, provider, variables, lines)
     }
 

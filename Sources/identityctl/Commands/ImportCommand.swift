@@ -172,7 +172,7 @@ struct ImportCommand: ToolCommand {
     }
 
     /// Returns the file that `--from` names.
-    static func store(_ given: Given, _ environment: Environment) throws -> MSALStore {
+    static func store(_ given: Given, _ environment: Variables) throws -> MSALStore {
         switch given.text {
         case "azure-cli": try .azureCLI()
         case "azure-identity-python": try .azureIdentityPython()

@@ -227,7 +227,7 @@ struct LoginCommand: ToolCommand {
         try await resource.found.keep(known)
     }
 
-    func launcher(_ environment: Environment) throws -> SystemBrowserLauncher {
+    func launcher(_ environment: Variables) throws -> SystemBrowserLauncher {
         SystemBrowserLauncher(
             command: try browser.command(environment),
             inPrivateWindow: try environment.isOn("private-window", privateWindow),
@@ -307,7 +307,7 @@ struct LoginCommand: ToolCommand {
         session.console.line("To print the access token, run: \(options.command("token"))")
     }
 
-    private func prints(_ environment: Environment) throws -> Bool { try environment.isOn("print-token", printToken) }
+    private func prints(_ environment: Variables) throws -> Bool { try environment.isOn("print-token", printToken) }
 
     /// - Parameter watches: Whether the sign-in of another command ends this one.
     private func result(
@@ -351,7 +351,7 @@ extension LoginCommand {
     }
 
     /// Returns the chosen method. An option wins over the variable of another method.
-    func method(_ environment: Environment) throws -> Method {
+    func method(_ environment: Variables) throws -> Method {
         if grant.type != nil { return .grant }
         if start || finish { return .manual }
         if try !manual && environment.isOn("device-code", deviceCode) { return .deviceCode }
@@ -366,7 +366,7 @@ extension LoginCommand {
             let ignored =
                 (browser.browser == nil ? [] : ["--browser"]) + (privateWindow ? ["--private-window"] : [])
             let step = start ? "--start" : finish ? "--finish" : nil
-            let name = step ?? (manual ? "--manual" : Environment.variable(for: "manual"))
+            let name = step ?? (manual ? "--manual" : Variables.variable(for: "manual"))
             try refuse(ignored, beside: name, which: "opens no browser")
             guard finish else { return }
             let others = [
@@ -380,7 +380,7 @@ extension LoginCommand {
                 which: "ends a sign-in as --start began it"
             )
         case .deviceCode:
-            let name = deviceCode ? "--device-code" : Environment.variable(for: "device-code")
+            let name = deviceCode ? "--device-code" : Variables.variable(for: "device-code")
             try refuse(optionsOfPage, beside: name, which: "shows no page here")
         case .grant:
             let others = [

@@ -156,7 +156,7 @@ struct LogoutCommand: ToolCommand {
         }
     }
 
-    private func signOutParameters(_ environment: Environment) throws -> SignOutParameters {
+    private func signOutParameters(_ environment: Variables) throws -> SignOutParameters {
         var parameters = SignOutParameters()
         parameters.revokesTokens = try environment.isOn("revoke", revoke)
         parameters.endsBrowserSession = try environment.isOn("end-session", endSession)
@@ -166,7 +166,7 @@ struct LogoutCommand: ToolCommand {
     }
 
     /// Refuses the options of the sign-out page if no page is opened. Their variables may be set for other sign-outs.
-    func refuseUnusedOptions(_ environment: Environment) throws {
+    func refuseUnusedOptions(_ environment: Variables) throws {
         guard try !environment.isOn("end-session", endSession) else { return }
         let values = [("--browser", browser.browser), ("--post-logout-redirect-uri", postLogoutRedirectURI)]
         let ignored = values.filter { $0.1 != nil }.map(\.0)

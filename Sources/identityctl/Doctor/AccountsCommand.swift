@@ -80,7 +80,7 @@ struct AccountsCommand: ToolCommand {
 
     /// The entries of AI programs that use these accounts; `nil` for none. A server that says nothing about its people is known by
     /// them.
-    private func entries(_ environment: Environment) async -> String? {
+    private func entries(_ environment: Variables) async -> String? {
         guard let profile = environment.profile, let home = try? Home(environment) else { return nil }
         var found: [String] = []
         for tool in IntegratedTool.all where tool.asks == .servers {

@@ -8,7 +8,7 @@ import OAuthWire
 /// The doctor's look at one client: the store of its tokens, and its account.
 struct ClientExamination {
     let options: ProviderOptions
-    let environment: Environment
+    let environment: Variables
     let session: Session
     /// The keyring's answer, if it was asked before.
     var keyring: Result<KeyringStatus, any Error>?
@@ -146,7 +146,7 @@ struct ReachableProvider {
     let transport: CurlTransport
 
     /// - Returns: `nil` if none is named.
-    init?(_ options: ProviderOptions, _ environment: Environment) throws {
+    init?(_ options: ProviderOptions, _ environment: Variables) throws {
         guard let authority = try options.authority(environment) else { return nil }
         (self.authority, transport) = (authority, try options.transport(environment))
     }
@@ -180,7 +180,7 @@ struct ProfilesExamination {
 
     private func examine(
         _ name: ProfileName,
-        _ lines: Result<Environment, any Error>
+        _ lines: Result<Variables, any Error>
     ) async throws -> ExaminedProfile {
         let check = "profile \(name)"
         var profile = ExaminedProfile(finding: .unknown(check, "not looked at"))

@@ -42,8 +42,8 @@ struct DoctorCommand: ToolCommand {
     var clientOptions: ProviderOptions? { provider }
 
     /// A profile that cannot be used is a finding.
-    func route(_ variables: Environment, _ lines: ProfileLines) throws -> TokenRoute {
-        (try? TokenRoute(provider, variables, lines)) ?? TokenRoute(environment: variables)
+    func route(_ variables: Variables, _ lines: ProfileLines) throws -> TokenRoute {
+        (try? TokenRoute(provider, variables, lines)) ?? TokenRoute(variables: variables)
     }
 
     func run(in session: Session) async throws {
@@ -114,7 +114,7 @@ struct DoctorCommand: ToolCommand {
         return findings
     }
 
-    private func browsers(_ environment: Environment) throws -> [Finding] {
+    private func browsers(_ environment: Variables) throws -> [Finding] {
         let findings = Examination.browser(.current(browserCommand: try browser.command(environment)))
         let isManual = try environment.isOn("without-browser", withoutBrowser)
         return isManual ? findings.map { $0.notNeeded("with --manual or --device-code") } : findings
@@ -155,7 +155,7 @@ struct DoctorCommand: ToolCommand {
     }
 
     /// A finding on each directory in use.
-    private func files(_ environment: Environment, _ profiles: [ExaminedProfile]) throws -> [Finding] {
+    private func files(_ environment: Variables, _ profiles: [ExaminedProfile]) throws -> [Finding] {
         var directories = [try provider.cacheChoice(environment).directory]
         for directory in profiles.compactMap(\.directory) where !directories.contains(directory) {
             directories.append(directory)
@@ -171,7 +171,7 @@ struct DoctorCommand: ToolCommand {
         return [Examination.agent(at: socket.text, status)]
     }
 
-    private func broker(_ environment: Environment) async throws -> [Finding] {
+    private func broker(_ environment: Variables) async throws -> [Finding] {
         switch try provider.brokerUse(environment) {
         case .off: []
         case .whenAvailable(let broker):
@@ -183,7 +183,7 @@ struct DoctorCommand: ToolCommand {
 
     /// A finding on the provider that is named, or else on those of all profiles, each once.
     private func examineProviders(
-        _ environment: Environment,
+        _ environment: Variables,
         _ profiles: [ExaminedProfile],
         _ logger: Logger
     ) async throws -> [Finding] {

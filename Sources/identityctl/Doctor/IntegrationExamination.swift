@@ -105,7 +105,7 @@ struct IntegrationExamination {
     /// Returns a profile and the accounts whose tokens are given, or `nil` if that is not known here.
     private func account(of use: IntegrationUse) async throws -> (profile: ProfileName?, text: String)? {
         guard session.route.agent == nil else { return (nil, "by the agent") }
-        let environment = session.environment.replacing(Environment.variable(for: "account"), with: use.account)
+        let environment = session.environment.replacing(Variables.variable(for: "account"), with: use.account)
         let directory = try ProfileDirectory(environment)
         if let name = use.profile {
             let name = try ProfileName(Given(text: name, origin: use.label))
@@ -127,7 +127,7 @@ struct IntegrationExamination {
                 guard let source = try HelperCall(.git, ["get"]).source(for: address, of: username, in: session) else {
                     continue
                 }
-                found.append(try await account(source.route.environment))
+                found.append(try await account(source.route.variables))
             }
             if !found.isEmpty { return (serving.first?.name, found.joined(separator: "; ")) }
         }
@@ -138,7 +138,7 @@ struct IntegrationExamination {
         throw UsageError("No profile serves \(address.text).")
     }
 
-    private func account(_ environment: Environment) async throws -> String {
+    private func account(_ environment: Variables) async throws -> String {
         do {
             let client = ClientExamination(
                 options: try ProviderOptions.ungiven,

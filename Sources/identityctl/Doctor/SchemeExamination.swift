@@ -3,7 +3,7 @@
 /// The doctor's look at the desktop entries by which the browser comes back from a sign-in.
 enum SchemeExamination {
     /// Returns a finding for each entry that 'identityctl register-scheme' has written.
-    static func findings(_ environment: Environment) throws -> [Finding] {
+    static func findings(_ environment: Variables) throws -> [Finding] {
         guard let home = try? Home(environment) else { return [] }  // without a home directory there is none
         return try SchemeRegistration.all(in: SchemeRegistration.Directories(environment)).map { registration in
             let check = "scheme \(registration.scheme)"

@@ -31,7 +31,7 @@ struct AWSRole: Hashable, Sendable {
     ///   - options: The values on the command line.
     ///   - environment: The variables, and the profile.
     /// - Throws: `UsageError` if no role is named, or a value cannot be used.
-    init(_ options: [String: String], _ environment: Environment) throws {
+    init(_ options: [String: String], _ environment: Variables) throws {
         func given(_ name: String) throws -> Given? {
             guard let text = options["--\(name)"] else { return try environment.given("aws-\(name)", nil) }
             let given = Given(text: text, origin: "--\(name)")
@@ -118,10 +118,10 @@ struct AWSRole: Hashable, Sendable {
     /// A mistake in the role is found before the provider is asked.
     fileprivate static func answer(_ call: HelperCall, _ session: Session) async throws {
         let source = try call.source(in: session)
-        let role = try AWSRole(call.own, source.route.environment)
+        let role = try AWSRole(call.own, source.route.variables)
         let token = try await source.anyToken(in: session, wantsIDToken: true)
         let transport = try source.command.provider.transport(
-            source.route.environment,
+            source.route.variables,
             timeout: call.timeout,
             maximumResponseBytes: Self.maximumBytes
         )
@@ -257,7 +257,7 @@ extension LinesIntegration {
                 let profile = subject.profile?.text ?? ""
                 let named = subject.profile.flatMap { try? ProfileDirectory(home.environment).profile(named: $0) }
                 let seconds = named?.given("aws-duration").flatMap { Int($0.text) }
-                let isHere = home.environment[Environment.variable(for: "agent")] == nil
+                let isHere = home.environment[Variables.variable(for: "agent")] == nil
                 let hasRole = named?.given("aws-role-arn") != nil
                 return (
                     [

@@ -37,7 +37,7 @@ struct HelperSource: Sendable {
                 command.token,
                 command.account,
                 command.silent,
-                route.environment,
+                route.variables,
                 minimumValidity: .seconds(60)
             )
             wanted.isIDToken = wantsIDToken
@@ -63,7 +63,7 @@ struct HelperSource: Sendable {
         from source: any TokenSource,
         in session: Session
     ) async throws -> HandedToken {
-        let variables = route.environment
+        let variables = route.variables
         return try await Asking.result(try .ofHelper(variables)) {
             try await source.token(wanted)
         } signingIn: { error in
@@ -93,7 +93,7 @@ struct HelperSource: Sendable {
     /// The options of the command that signs in.
     private var advised: SharedOptions {
         let options = command.sharedOptions
-        guard let profile = route.environment.profile else { return options }
+        guard let profile = route.variables.profile else { return options }
         guard profile.isNamed else {
             return options.replacing("--resource", with: profile.given("resource")?.text ?? "")
         }

@@ -96,7 +96,7 @@ enum NextKeyring {
     private static let mark = "IDENTITYCTL_KEYRING_PASSED_ON"
 
     /// Replaces this program by the next `keyring`. Returns only if there is none.
-    static func run(_ arguments: [String], _ environment: Environment) {
+    static func run(_ arguments: [String], _ environment: Variables) {
         guard environment[mark] == nil, let path = path(in: environment["PATH"] ?? "") else { return }
         _ = unsafe setenv(mark, "1", 1)
         var words = unsafe ([path] + arguments).map { unsafe strdup($0) } + [nil]

@@ -84,7 +84,7 @@ extension Integration where Self == ShownIntegration {
 /// The modules of Cyrus SASL, by which mbsync signs in.
 enum SASLModules {
     /// Returns what is missing for mbsync; `nil` if there is a module of XOAUTH2 or OAUTHBEARER.
-    static func problem(_ environment: Environment) -> String? {
+    static func problem(_ environment: Variables) -> String? {
         let manager = FileManager.default
         let named = environment["SASL_PATH"]?.split(separator: ":").map(String.init)
         let usual =

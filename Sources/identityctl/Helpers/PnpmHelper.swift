@@ -60,7 +60,7 @@ extension LinesIntegration {
             use: { line in
                 let mark = line.firstRange(of: key)
                 // With an agent, which has the profiles, its default one gives the token.
-                let isHere = home.environment[Environment.variable(for: "agent")] == nil
+                let isHere = home.environment[Variables.variable(for: "agent")] == nil
                 let profile = isHere ? (try? ProfileDirectory(home.environment).usualName())?.text : nil
                 let lack = "pnpm gets the default profile's token, and there is none: identityctl profile default NAME"
                 return IntegrationUse(

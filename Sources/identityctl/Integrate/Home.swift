@@ -7,7 +7,7 @@ import SystemSupport
 
 /// The programs and places of a person, whose tools are set up.
 struct Home: Sendable {
-    let environment: Environment
+    let environment: Variables
     /// The home directory.
     let path: String
     /// The file of this program.
@@ -17,7 +17,7 @@ struct Home: Sendable {
     let configuration: String
 
     /// - Throws: `UsageError` without a home directory, or if its name is no UTF-8.
-    init(_ environment: Environment) throws {
+    init(_ environment: Variables) throws {
         guard let path = try environment.path("HOME") else {
             throw UsageError("There is no home directory: set HOME.")
         }

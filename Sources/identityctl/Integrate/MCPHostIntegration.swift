@@ -331,7 +331,7 @@ extension LinesIntegration {
         [
             "DISPLAY", "WAYLAND_DISPLAY", "XAUTHORITY", "XDG_RUNTIME_DIR", "DBUS_SESSION_BUS_ADDRESS", "BROWSER",
             "SSH_CONNECTION", "https_proxy", "HTTPS_PROXY", "all_proxy", "ALL_PROXY", "no_proxy", "NO_PROXY",
-        ] + ["agent", "profile", "sign-in", "browser", "proxy", "ca-file"].map(Environment.variable)
+        ] + ["agent", "profile", "sign-in", "browser", "proxy", "ca-file"].map(Variables.variable)
 
     /// Returns the texts of a line until the end of a list. Those of commands are written as in JSON.
     private static func words(in line: String) -> [String] {

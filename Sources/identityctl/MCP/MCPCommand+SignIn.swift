@@ -7,8 +7,8 @@ import OAuthWire
 import SystemSupport
 
 extension MCPCommand {
-    func route(_ variables: Environment, _ lines: ProfileLines) throws -> TokenRoute {
-        guard page == nil else { return TokenRoute(environment: variables) }
+    func route(_ variables: Variables, _ lines: ProfileLines) throws -> TokenRoute {
+        guard page == nil else { return TokenRoute(variables: variables) }
         guard !provider.namesOne(variables), try variables.given("resource", provider.resource) == nil else {
             throw UsageError(
                 """
@@ -33,7 +33,7 @@ extension MCPCommand {
             """
             'identityctl mcp' takes no \(given.map { "--\($0)" }.joined(separator: ", ")): the file of a project could give it. Keep it \
             in a profile (identityctl profile add NAME --resource \(url.shellWord) --\(first) …), and give --profile NAME; or set \
-            \(Environment.variable(for: first)).
+            \(Variables.variable(for: first)).
             """
         )
     }
@@ -48,11 +48,11 @@ extension MCPCommand {
         let route = session.route
         if route.agent != nil {
             guard route.served != nil else { throw UsageError("<url>: \(ServedAddress.form)") }
-        } else if route.environment.profile == nil {
+        } else if route.variables.profile == nil {
             throw AuthenticationError.unknownResource(Given(text: url, origin: "<url>"))
         }
         let access = try await TokenAccess(provider, account, for: "call", in: session)
-        let all = try token.scopes(route.environment).union(scopes)
+        let all = try token.scopes(route.variables).union(scopes)
         guard !signsIn, renewed == nil, route.agent == nil else { return (access, all) }
         return (access.wrapped { RenewedElsewhere(base: $0, command: self) }, all)
     }
@@ -99,7 +99,7 @@ extension MCPCommand {
     }
 
     /// The turn to sign in; `nil` without a home directory.
-    func turns(_ environment: Environment) throws -> SignInTurn? {
+    func turns(_ environment: Variables) throws -> SignInTurn? {
         let directory = try ProfileDirectory(environment)
         let path =
             if let profile = environment.profile, profile.isNamed {
@@ -111,7 +111,7 @@ extension MCPCommand {
     }
 
     /// The place of the notes about a sign-in, by its last part.
-    func signInDirectory(_ name: String, _ environment: Environment) throws -> String {
+    func signInDirectory(_ name: String, _ environment: Variables) throws -> String {
         guard let directory = try ProfileDirectory(environment).signInPath(named: name) else {
             throw UsageError("--page: this is no name of a sign-in.")
         }
@@ -192,7 +192,7 @@ extension MCPCommand {
     /// The page before a sign-in that the server demands for more scopes than were granted.
     ///
     /// - Throws: `.insufficientScope` for more scopes than a page shows.
-    private func question(_ scopes: Set<Scope>, _ environment: Environment) throws -> BrowserQuestion {
+    private func question(_ scopes: Set<Scope>, _ environment: Variables) throws -> BrowserQuestion {
         // A token that came without a person may claim more than the person knows of.
         let known = environment.profile?.given("scope")?.words ?? []
         let new = scopes.subtracting(known.map(Scope.init(rawValue:))).subtracting([.openID, .profile, .offlineAccess])

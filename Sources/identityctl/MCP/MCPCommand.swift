@@ -136,11 +136,11 @@ extension MCPCommand {
     }
 
     /// The command with which a person signs in.
-    func login(demanding scopes: Set<Scope>, _ environment: Environment) -> String {
+    func login(demanding scopes: Set<Scope>, _ environment: Variables) -> String {
         loginOptions(demanding: scopes, environment).command("login")
     }
 
-    private func loginOptions(demanding scopes: Set<Scope>, _ environment: Environment) -> SharedOptions {
+    private func loginOptions(demanding scopes: Set<Scope>, _ environment: Variables) -> SharedOptions {
         let options = options(demanding: scopes)
         if let profile = environment.profile, profile.isNamed {
             return options.replacing("--profile", with: profile.name.text)

@@ -59,7 +59,7 @@ final class MCPOffer: Sendable {
     /// The variables of a sign-in whose page is offered: its browser leaves the page for bridges.
     static func variables(_ turns: SignInTurn) -> [String: String] {
         let name = turns.directory.split(separator: "/").last ?? ""
-        return [Environment.variable(for: "browser"): "/proc/self/exe mcp --page=\(name)"]
+        return [Variables.variable(for: "browser"): "/proc/self/exe mcp --page=\(name)"]
     }
 
     /// Offers the page of a sign-in while `work` waits for it. Another bridge may have begun the sign-in.

@@ -42,11 +42,11 @@ struct TokenOptions: ParsableArguments {
 }
 
 extension TokenOptions {
-    func scopes(_ environment: Environment) throws -> Set<Scope> {
+    func scopes(_ environment: Variables) throws -> Set<Scope> {
         Set(try environment.words("scope", scopes).map(Scope.init(rawValue:)))
     }
 
-    func claims(_ environment: Environment) throws -> String? {
+    func claims(_ environment: Variables) throws -> String? {
         guard let given = try environment.given("claims", claims) else { return nil }
         do {
             _ = try JSONObject(parsing: Array(given.text.utf8))

@@ -15,7 +15,7 @@ struct BrowserOption: ParsableArguments {
     var browser: String?
 
     /// Returns the words of `--browser`, or `nil` for the system's browser.
-    func command(_ environment: Environment) throws -> [String]? {
+    func command(_ environment: Variables) throws -> [String]? {
         guard let given = try environment.given("browser", browser) else { return nil }
         guard !given.words.isEmpty else { throw given.error("the value is empty.") }
         return given.words

@@ -116,7 +116,7 @@ struct WantedExchange: Sendable {
     let type: SecurityToken.TypeIdentifier?
 
     /// - Throws: `UsageError`.
-    init(_ options: ExchangeOptions, _ environment: Environment) throws {
+    init(_ options: ExchangeOptions, _ environment: Variables) throws {
         subject = try environment.given("subject", options.subject)
         switch subject?.text {
         case nil, "access-token": isIDToken = false

@@ -20,7 +20,7 @@ struct OutputOptions: ParsableArguments {
 
 extension OutputOptions {
     /// Returns the lowest level that is logged: `warning` by default.
-    func level(_ environment: Environment) throws -> Logger.Level {
+    func level(_ environment: Variables) throws -> Logger.Level {
         guard let given = try environment.given("log-level", logLevel) else { return .warning }
         guard let level = Logger.Level(rawValue: given.text.lowercased()) else {
             let levels = Logger.Level.allCases.map(\.rawValue).joined(separator: ", ")

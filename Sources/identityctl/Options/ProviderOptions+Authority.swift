@@ -25,13 +25,13 @@ extension ProviderOptions {
 
     var isOnCommandLine: Bool { names.contains { $0.value != nil } }
 
-    private func isIn(_ environment: Environment) -> Bool {
-        names.contains { environment[Environment.variable(for: $0.name)] != nil }
+    private func isIn(_ environment: Variables) -> Bool {
+        names.contains { environment[Variables.variable(for: $0.name)] != nil }
     }
 
     /// Whether the command line or the environment names a client or a provider.
-    func namesOne(_ environment: Environment) -> Bool {
-        clientID != nil || environment[Environment.variable(for: "client-id")] != nil || isOnCommandLine
+    func namesOne(_ environment: Variables) -> Bool {
+        clientID != nil || environment[Variables.variable(for: "client-id")] != nil || isOnCommandLine
             || isIn(environment)
     }
 
@@ -39,11 +39,11 @@ extension ProviderOptions {
     ///
     /// Returns `nil` if the command line names another client or provider than the environment does, because the secret
     /// does not belong to it.
-    func clientSecret(_ environment: Environment) throws -> ClientSecret? {
+    func clientSecret(_ environment: Variables) throws -> ClientSecret? {
         if let profile = environment.profile, profile.given("client-id") != nil, !namesOne(environment) {
             return try profile.given("client-secret")?.secret()
         }
-        func own(_ name: String) -> String? { environment[Environment.variable(for: name)] }
+        func own(_ name: String) -> String? { environment[Variables.variable(for: name)] }
         let provider = names.map { own($0.name) }
         let isOtherClient = clientID != nil && own("client-id") != nil && own("client-id") != clientID
         let isOtherProvider =
@@ -52,7 +52,7 @@ extension ProviderOptions {
         return try environment.above(nil).given("client-secret", nil)?.secret()
     }
 
-    func chosenAuthority(_ environment: Environment) throws -> Authority {
+    func chosenAuthority(_ environment: Variables) throws -> Authority {
         if let authority = try authority(environment) { return authority }
         throw UsageError(
             """
@@ -66,8 +66,8 @@ extension ProviderOptions {
     /// Returns the provider, or `nil` if none is named.
     ///
     /// If the command line names a provider, the environment is ignored, and if the environment names one, the profile.
-    func authority(_ environment: Environment) throws -> Authority? {
-        let source = isOnCommandLine ? Environment([:]) : isIn(environment) ? environment.above(nil) : environment
+    func authority(_ environment: Variables) throws -> Authority? {
+        let source = isOnCommandLine ? Variables([:]) : isIn(environment) ? environment.above(nil) : environment
         let issuer = try source.given("issuer", issuer)
         let authorization = try source.given("authorization-endpoint", authorizationEndpoint)
         let token = try source.given("token-endpoint", tokenEndpoint)
@@ -135,7 +135,7 @@ extension ProviderOptions {
     /// Returns the policy for bound tokens.
     ///
     /// - Parameter authority: The provider that must be able to follow it, if it is known.
-    func dpopPolicy(_ environment: Environment, at authority: Authority? = nil) throws -> DPoPPolicy {
+    func dpopPolicy(_ environment: Variables, at authority: Authority? = nil) throws -> DPoPPolicy {
         guard let given = try environment.given("dpop", dpop) else { return .off }
         guard let policy = DPoPPolicy(rawValue: given.text) else {
             throw given.error("'\(given.text.printable)' is no policy. Possible are: off, when-offered, required.")

@@ -12,7 +12,7 @@ import SystemSupport
 /// Options for the client, the provider, and the store for the tokens.
 struct ProviderOptions: ParsableArguments {
     /// The variables that this program hides from every program it starts.
-    static let secretVariables: Set = [Environment.variable(for: "client-secret")]
+    static let secretVariables: Set = [Variables.variable(for: "client-secret")]
 
     @Option(
         help: ArgumentHelp(
@@ -217,7 +217,7 @@ struct ProviderOptions: ParsableArguments {
 
 extension ProviderOptions {
     /// The question for the client, with the profiles among which nothing chooses.
-    private static func whichClient(_ environment: Environment) -> String {
+    private static func whichClient(_ environment: Variables) -> String {
         let names = (try? ProfileDirectory(environment).names()) ?? []  // what cannot be listed is not proposed
         guard environment.profile == nil, !names.isEmpty else {
             return "Which client? Give --client-id or --profile, or set IDENTITYCTL_CLIENT_ID."
@@ -234,7 +234,7 @@ extension ProviderOptions {
     ///   - passPhrases: Asks for the pass phrase of a key file; `nil` to ask nothing, for callers that are programs.
     /// - Throws: `UsageError` if an option is missing or cannot be used.
     func configuration(
-        _ environment: Environment,
+        _ environment: Variables,
         prompting: KeyringPrompting = .never,
         passPhrases: PassPhrasePrompt? = nil,
         logger: Logger = Logger(label: "identityctl") { _ in SwiftLogNoOpLogHandler() }
@@ -288,8 +288,8 @@ extension ProviderOptions {
 
     /// Returns the chosen default scopes. An empty option or line of a profile means no scopes. An empty variable counts as unset, as every
     /// empty variable does.
-    private func chosenDefaultScopes(_ environment: Environment) -> Set<Scope>? {
-        let variable = environment[Environment.variable(for: "default-scopes")]
+    private func chosenDefaultScopes(_ environment: Variables) -> Set<Scope>? {
+        let variable = environment[Variables.variable(for: "default-scopes")]
         guard let text = defaultScopes ?? variable ?? environment.profile?.given("default-scopes")?.text else {
             return nil
         }
@@ -298,7 +298,7 @@ extension ProviderOptions {
 
     /// Returns the transport to the provider and its APIs, over the proxy and with the certificates that are named.
     func transport(
-        _ environment: Environment,
+        _ environment: Variables,
         timeout: Duration? = nil,
         maximumResponseBytes: Int = 1024 * 1024
     ) throws -> CurlTransport {
@@ -321,7 +321,7 @@ extension ProviderOptions {
     }
 
     /// Returns the use of the identity broker.
-    func brokerUse(_ environment: Environment) throws -> BrokerUse {
+    func brokerUse(_ environment: Variables) throws -> BrokerUse {
         guard let given = try environment.given("broker", broker) else { return .off }
         switch given.text {
         case "off": return .off
@@ -333,17 +333,17 @@ extension ProviderOptions {
     }
 
     /// Returns the store for the tokens.
-    func cacheChoice(_ environment: Environment) throws -> CacheChoice {
+    func cacheChoice(_ environment: Variables) throws -> CacheChoice {
         try CacheChoice(environment.given("cache", cache), home: environment["HOME"])
     }
 
     /// Returns the group of the tokens, or `nil` if neither a group nor a client is named.
-    func group(_ environment: Environment) throws -> CacheGroup? {
+    func group(_ environment: Variables) throws -> CacheGroup? {
         if let group = try namedGroup(environment) { return group }
         return try environment.given("client-id", clientID).map { .application(ClientID(rawValue: $0.text)) }
     }
 
-    private func namedGroup(_ environment: Environment) throws -> CacheGroup? {
+    private func namedGroup(_ environment: Variables) throws -> CacheGroup? {
         try environment.given("group", group).map { given in try given.checked { try CacheGroup(given.text) } }
     }
 }
@@ -352,7 +352,7 @@ extension Given {
     /// The file that is named: an absolute path, or one in the home directory. A path on the command line may also be relative.
     ///
     /// - Throws: `UsageError`. A variable or a profile's line means the same file in every directory.
-    func path(_ environment: Environment) throws -> String {
+    func path(_ environment: Variables) throws -> String {
         if text.hasPrefix("~/"), let home = environment["HOME"] { return home + text.dropFirst() }
         guard isOption || text.hasPrefix("/") else {
             throw error("'\(text.printable)' is neither an absolute path nor in your home, with ~/.")

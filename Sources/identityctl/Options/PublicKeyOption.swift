@@ -23,7 +23,7 @@ extension PublicKeyOption {
     private static let limit = 16_384
 
     /// Returns the path; `nil` if none is given.
-    func path(_ environment: Environment) throws -> String? {
+    func path(_ environment: Variables) throws -> String? {
         try environment.given("public-key", publicKey)?.path(environment)
     }
 

@@ -8,7 +8,7 @@ extension SignInOptions {
     ///
     /// - Parameter isManual: Whether the person pastes the address, so that nothing needs to listen there.
     /// - Throws: `UsageError`.
-    func redirect(_ environment: Environment, isManual: Bool) throws -> RedirectURI {
+    func redirect(_ environment: Variables, isManual: Bool) throws -> RedirectURI {
         let ports = try environment.given("redirect-ports", redirectPorts).map { ($0, try Self.ports($0)) }
         guard let given = try environment.given("redirect-uri", redirectURI) else {
             return try ports.map { given, range in try given.checked { try .loopback(ports: range) } } ?? .loopback

@@ -31,7 +31,7 @@ extension RegistrationOptions {
     ///
     /// - Throws: `UsageError` for an address that no document can have, for a file that is no absolute path where one is needed, and
     ///   for a token without an issuer.
-    func software(_ environment: Environment, _ provider: ProviderOptions) async throws -> ClientSoftware {
+    func software(_ environment: Variables, _ provider: ProviderOptions) async throws -> ClientSoftware {
         var (software, file) = try checked(environment)
         guard let file else { return software }
         let ofProfile = environment.profile?.own("registration-token-file") == file.text
@@ -45,7 +45,7 @@ extension RegistrationOptions {
     }
 
     /// Returns this program with its metadata document, and the file of the token.
-    func checked(_ environment: Environment) throws -> (ClientSoftware, tokenFile: Given?) {
+    func checked(_ environment: Variables) throws -> (ClientSoftware, tokenFile: Given?) {
         var software = ClientSoftware.identityctl
         if let document = try environment.given("client-metadata", clientMetadata) {
             _ = try document.checked { try software.document(at: document.text) }

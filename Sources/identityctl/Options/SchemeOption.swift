@@ -20,7 +20,7 @@ struct SchemeOption: ParsableArguments {
 
 extension SchemeOption {
     /// - Throws: `UsageError`.
-    func chosen(_ environment: Environment) throws -> AuthenticationScheme {
+    func chosen(_ environment: Variables) throws -> AuthenticationScheme {
         try Self.chosen(environment.given("scheme", scheme))
     }
 
@@ -35,7 +35,7 @@ extension SchemeOption {
     }
 
     /// - Throws: `UsageError` for the scheme `pop` if an agent has the account.
-    func checkWorksWithoutAgent(_ environment: Environment) throws {
+    func checkWorksWithoutAgent(_ environment: Variables) throws {
         guard try chosen(environment) == .pop, environment.agent != nil else { return }
         throw UsageError("--scheme pop: an agent signs no requests. Unset IDENTITYCTL_AGENT for this command.")
     }

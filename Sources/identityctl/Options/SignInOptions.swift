@@ -128,7 +128,7 @@ struct SignInOptions: ParsableArguments {
 
 extension SignInOptions {
     /// Returns the parameters of the sign-in, without the account.
-    func parameters(_ token: TokenOptions, _ environment: Environment) throws -> InteractiveParameters {
+    func parameters(_ token: TokenOptions, _ environment: Variables) throws -> InteractiveParameters {
         var parameters = InteractiveParameters(scopes: try token.scopes(environment))
         parameters.claims = try token.claims(environment)
         if let prompt = try environment.given("prompt", prompt) { parameters.prompt = Prompt(rawValue: prompt.text) }
@@ -159,7 +159,7 @@ extension SignInOptions {
     ///   could sign in. Likewise if a kind of authentication is required, wherever that is said.
     func deviceParameters(
         _ parameters: InteractiveParameters,
-        _ environment: Environment,
+        _ environment: Variables,
         for wanted: Given?
     ) throws -> DeviceCodeParameters {
         if let wanted, wanted.account == nil, parameters.account == nil {
@@ -187,11 +187,11 @@ extension SignInOptions {
     }
 
     /// Returns the policy for pushing the request to the provider.
-    func pushPolicy(_ environment: Environment) throws -> PublicClientApplication.Configuration.PushPolicy {
+    func pushPolicy(_ environment: Variables) throws -> PublicClientApplication.Configuration.PushPolicy {
         try environment.isOn("push", push) ? .whenOffered : .whenRequired
     }
 
-    private func chosenResponseMode(_ environment: Environment) throws -> ResponseMode? {
+    private func chosenResponseMode(_ environment: Variables) throws -> ResponseMode? {
         guard let given = try environment.given("response-mode", responseMode) else { return nil }
         guard let mode = ResponseMode(rawValue: given.text) else {
             throw given.error("'\(given.text.printable)' is not a response mode. Possible are: query, form_post.")
@@ -199,7 +199,7 @@ extension SignInOptions {
         return mode
     }
 
-    private func chosenTimeout(_ environment: Environment) throws -> Duration? {
+    private func chosenTimeout(_ environment: Variables) throws -> Duration? {
         try environment.given("timeout", timeout)?.seconds(from: 1)
     }
 }

@@ -8,8 +8,8 @@ enum ProfileCheck {
     /// Checks each line as the commands do that read it.
     ///
     /// - Throws: `UsageError` that names the file and the line.
-    static func check(_ profile: Profile, _ variables: Environment) throws {
-        let environment = Environment(["HOME": variables["HOME"] ?? ""]).above(profile)
+    static func check(_ profile: Profile, _ variables: Variables) throws {
+        let environment = Variables(["HOME": variables["HOME"] ?? ""]).above(profile)
         if let resource = profile.given("resource"), profile.leavesToSearch {
             // The first sign-in finds the rest.
             guard WebAddress(resource.text) != nil else { throw resource.error(ProviderOptions.noResource) }
@@ -53,7 +53,7 @@ enum ProfileCheck {
         to text: [UInt8],
         namedAs path: String,
         in directory: ProfileDirectory,
-        _ environment: Environment
+        _ environment: Variables
     ) throws {
         let changed = try Profile(name, path: path, parsing: text)
         try check(changed, environment)

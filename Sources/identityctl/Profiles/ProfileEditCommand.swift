@@ -63,7 +63,7 @@ struct ProfileEditCommand: ToolCommand {
     /// variables that hold secrets.
     ///
     /// - Returns: Whether the editor succeeded.
-    private static func edit(_ path: String, in editor: String, _ environment: Environment) async throws -> Bool {
+    private static func edit(_ path: String, in editor: String, _ environment: Variables) async throws -> Bool {
         let words = editor.split(separator: " ").map { CText(String($0)) } + [CText(path)]
         let variables = CommandEnvironment.variables(
             CText.environment,

@@ -29,7 +29,7 @@ extension Session {
         if let agent = route.agent { return try AgentSource(agent, options, route, for: command) }
         let made = reuses ? made : nil
         let application =
-            try made ?? application(options, under: route.environment, asksPassPhrases: asksPassPhrases)
+            try made ?? application(options, under: route.variables, asksPassPhrases: asksPassPhrases)
         return IDTokens(base: ApplicationSource(application: application, console: console))
     }
 
@@ -43,7 +43,7 @@ extension Session {
     /// - Throws: `UsageError`, and the errors of `change`.
     func application(
         _ options: ProviderOptions,
-        under environment: Environment? = nil,
+        under environment: Variables? = nil,
         asksPassPhrases: Bool = true,
         prompting: KeyringPrompting = .never,
         isOne: Bool = true,
@@ -127,8 +127,8 @@ struct TokenAccess: Sendable {
     /// - Throws: `.noTokensFound` if no account is signed in; `AccountNotChosen`; `UsageError`.
     init(_ options: ProviderOptions, _ account: AccountOption, for command: String, in session: Session) async throws {
         let route = session.route
-        (self.session, profile) = (session, route.environment.profile)
-        named = try route.environment.given("account", account.account)
+        (self.session, profile) = (session, route.variables.profile)
+        named = try route.variables.given("account", account.account)
         source = try session.source(options, route, for: command)
         guard route.agent == nil, let application = session.made else {
             self.application = try session.application(AgentSource.configuration)

@@ -14,7 +14,7 @@ final class Session: Sendable {
     var route: TokenRoute { current.withLock(\.self) }
     private let current: Mutex<TokenRoute>
     /// The variables and the lines that apply.
-    var environment: Environment { current.withLock(\.environment) }
+    var environment: Variables { current.withLock(\.variables) }
     let console: Console
     /// Whether results and errors are written as JSON.
     let isJSON: Bool
@@ -55,7 +55,7 @@ final class Session: Sendable {
 
     /// Puts other lines below the variables from now on.
     func use(_ profile: Profile?) {
-        current.withLock { $0.environment = $0.environment.above(profile) }
+        current.withLock { $0.variables = $0.variables.above(profile) }
     }
 
     /// Lays the lines of a resource that was found over those of the profile, from now on.

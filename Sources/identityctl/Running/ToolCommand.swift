@@ -14,7 +14,7 @@ protocol ToolCommand: AsyncParsableCommand, Sendable {
 
     /// Returns whose token the command is about. By default that of ``clientOptions``; an agent has the profiles: those of this
     /// machine are then not read.
-    func route(_ variables: Environment, _ lines: ProfileLines) throws -> TokenRoute
+    func route(_ variables: Variables, _ lines: ProfileLines) throws -> TokenRoute
 
     /// Whether an agent gives the token if there is one. `false` by default.
     var asksAgent: Bool { get }
@@ -61,8 +61,8 @@ extension ToolCommand {
 
     var readsSignIns: Bool { false }
 
-    func route(_ variables: Environment, _ lines: ProfileLines) throws -> TokenRoute {
-        guard let clientOptions, !asksAgent || variables.agent == nil else { return TokenRoute(environment: variables) }
+    func route(_ variables: Variables, _ lines: ProfileLines) throws -> TokenRoute {
+        guard let clientOptions, !asksAgent || variables.agent == nil else { return TokenRoute(variables: variables) }
         return try TokenRoute(clientOptions, variables, lines)
     }
 
@@ -85,26 +85,26 @@ extension ToolCommand {
 
 extension ToolCommand {
     func run() async throws {
-        throw ExitCode(await status(Environment.process, .standardError()).rawValue)
+        throw ExitCode(await status(Variables.process, .standardError()).rawValue)
     }
 
     /// Runs the command to its end, handles signals, and reports an error.
-    private func status(_ variables: Environment, _ console: Console) async -> ExitStatus {
+    private func status(_ variables: Variables, _ console: Console) async -> ExitStatus {
         let session: Session
         do {
             let route = try route(variables, .onDisk(variables))
-            let level = try output.level(route.environment)
+            let level = try output.level(route.variables)
             session = Session(
                 route,
                 console: console,
-                isJSON: try route.environment.isOn("json", output.json),
+                isJSON: try route.variables.isOn("json", output.json),
                 logLevel: isVerbose ? .trace : level,
                 recording: try recording()
             )
             try session.recording?.begin()
         } catch {
             let isJSON = variables.isJSON(output.json)
-            let route = TokenRoute(environment: variables)
+            let route = TokenRoute(variables: variables)
             Session(route, console: console, isJSON: isJSON, logLevel: .critical).report(error)
             return ExitStatus(for: error)
         }

@@ -14,7 +14,7 @@ struct SchemeRegistration {
         let applications: String
         let config: String
 
-        init(_ environment: Environment) throws {
+        init(_ environment: Variables) throws {
             func place(_ variable: String, _ below: String) throws -> String {
                 if let path = try environment.path(variable) { return path }
                 guard let home = try environment.path("HOME") else {

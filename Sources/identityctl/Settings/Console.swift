@@ -25,7 +25,7 @@ final class Console: Sendable {
 
     /// Standard error.
     static func standardError() -> Console {
-        let isDumb = Environment.process.isDumbTerminal
+        let isDumb = Variables.process.isDumbTerminal
         return Console(isTerminal: StandardStream.error.isTerminal) {
             isDumb ? nil : StandardStream.error.columns
         } write: {

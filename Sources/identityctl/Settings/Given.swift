@@ -36,7 +36,7 @@ struct Given: Hashable, Sendable {
     }
 }
 
-extension Environment {
+extension Variables {
     /// Returns the variable that stands in for an option: `IDENTITYCTL_CLIENT_ID` for `client-id`.
     static func variable(for name: String) -> String {
         "IDENTITYCTL_" + name.uppercased().map { $0 == "-" ? "_" : String($0) }.joined()

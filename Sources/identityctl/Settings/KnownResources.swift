@@ -16,7 +16,7 @@ struct KnownResources: ResourceMemory {
     }
 
     /// - Throws: `UsageError` without a home directory.
-    init(_ environment: Environment) throws {
+    init(_ environment: Variables) throws {
         guard let directory = try ProfileDirectory(environment).resourceDirectory else {
             throw UsageError("There is no home directory for what is known of resources: set HOME.")
         }

@@ -18,7 +18,7 @@ struct ProfileDirectory: Sendable {
     private let state: String?
 
     /// - Throws: `UsageError` without a home directory, or if its name is no UTF-8.
-    init(_ environment: Environment, shared: String = "/etc/identityctl") throws {
+    init(_ environment: Variables, shared: String = "/etc/identityctl") throws {
         self.shared = shared
         let config = try environment.path("XDG_CONFIG_HOME")
         let home = config == nil ? try environment.path("HOME") : try? environment.path("HOME")
@@ -72,7 +72,7 @@ struct ProfileDirectory: Sendable {
             throw UsageError("There is no profile '\(name)'. 'identityctl profile list' lists them.")
         }
         let profile = try Profile(name, path: path, parsing: bytes)
-        let isPublic = try Environment([:]).above(profile).isOn("client-secret-is-public", false)
+        let isPublic = try Variables([:]).above(profile).isOn("client-secret-is-public", false)
         guard profile.given("client-secret") == nil || mode & 0o077 == 0 || isPublic else {
             // Without its reading rights, only root could use a profile of the machine.
             throw UsageError(

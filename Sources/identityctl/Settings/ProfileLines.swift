@@ -16,8 +16,7 @@ extension ProfileLines {
     /// The lines on this computer, of which only those are read that are asked for.
     ///
     /// - Parameter warn: Called with the reason why a profile that could serve an address does not count.
-    static func onDisk(_ variables: Environment, warn: @escaping @Sendable (String) -> Void = { _ in }) -> ProfileLines
-    {
+    static func onDisk(_ variables: Variables, warn: @escaping @Sendable (String) -> Void = { _ in }) -> ProfileLines {
         ProfileLines(
             named: { try ProfileDirectory(variables).profile(named: $0) },
             usual: {

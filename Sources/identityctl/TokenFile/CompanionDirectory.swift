@@ -9,7 +9,7 @@ import SystemSupport
 enum CompanionDirectory {
     /// Makes a directory for this user alone, in memory where the system has a place for that. Removes those that killed
     /// companions left there.
-    static func make(_ environment: Environment) throws -> String {
+    static func make(_ environment: Variables) throws -> String {
         let command = ProcessTable.current()
         let places = [environment["XDG_RUNTIME_DIR"], environment["TMPDIR"], "/tmp"]
         for place in places.compactMap({ $0 }) where place.hasPrefix("/") {

@@ -20,7 +20,7 @@ struct AgentSource: TokenSource {
     }
 
     func token(_ wanted: WantedToken) async throws -> HandedToken {
-        var request = try AgentRequest.Token(options, wanted, route.environment, for: command, socket)
+        var request = try AgentRequest.Token(options, wanted, route.variables, for: command, socket)
         request.serves = route.served?.text
         request.username = wanted.person
         guard let person = wanted.person else { return try await answer(to: request, wanted) }
@@ -107,7 +107,7 @@ extension AgentRequest.Token {
     init(
         _ provider: ProviderOptions,
         _ wanted: WantedToken,
-        _ environment: Environment,
+        _ environment: Variables,
         for command: String,
         _ socket: Given
     ) throws {

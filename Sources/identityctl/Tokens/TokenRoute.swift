@@ -7,7 +7,7 @@
 /// of this computer counts.
 struct TokenRoute: Sendable {
     /// The variables above the lines that count.
-    var environment: Environment
+    var variables: Variables
     /// The address at which the search for a server begins; `nil` if the lines and options are enough, or if an agent knows.
     var resource: Given?
     /// The address that the profile of an agent must serve; `nil` if the request names the profile.
@@ -18,9 +18,9 @@ struct TokenRoute: Sendable {
     var person: String?
 
     /// The agent that has the sign-ins; `nil` if they are on this computer.
-    var agent: Given? { environment.agent }
+    var agent: Given? { variables.agent }
 
-    init(environment: Environment) { self.environment = environment }
+    init(variables: Variables) { self.variables = variables }
 }
 
 // A command that names no address.
@@ -32,13 +32,13 @@ extension TokenRoute {
     /// as well.
     ///
     /// - Throws: `UsageError` if the profile does not exist or cannot be used.
-    init(_ options: ProviderOptions, _ variables: Environment, _ lines: ProfileLines) throws {
-        self.init(environment: variables.above(try Self.profile(options, variables, lines)))
+    init(_ options: ProviderOptions, _ variables: Variables, _ lines: ProfileLines) throws {
+        self.init(variables: variables.above(try Self.profile(options, variables, lines)))
     }
 
     private static func profile(
         _ options: ProviderOptions,
-        _ variables: Environment,
+        _ variables: Variables,
         _ lines: ProfileLines
     ) throws -> Profile? {
         guard let resource = try variables.given("resource", options.resource),
@@ -57,7 +57,7 @@ extension TokenRoute {
 
     private static func namedOrUsual(
         _ options: ProviderOptions,
-        _ variables: Environment,
+        _ variables: Variables,
         _ lines: ProfileLines
     ) throws -> Profile? {
         if let given = try variables.given("profile", options.profile) {
@@ -77,18 +77,18 @@ extension TokenRoute {
     static func calling(
         _ url: String,
         _ options: ProviderOptions,
-        _ variables: Environment,
+        _ variables: Variables,
         _ lines: ProfileLines
     ) throws -> TokenRoute {
-        guard variables.agent == nil else { return TokenRoute(environment: variables) }
+        guard variables.agent == nil else { return TokenRoute(variables: variables) }
         var route = try TokenRoute(options, variables, lines)
         let profile = try variables.given("profile", options.profile)
         let isNamed =
             try profile != nil || options.namesOne(variables) || variables.given("resource", options.resource) != nil
-        if !isNamed, let known = try lines.known(url) { route.environment = variables.above(known) }
+        if !isNamed, let known = try lines.known(url) { route.variables = variables.above(known) }
         if isNamed, profile?.text != ProfileName.none {
-            route.resource = try options.searchedResource(route.environment)
-        } else if route.environment.profile?.isOfResource ?? true {
+            route.resource = try options.searchedResource(route.variables)
+        } else if route.variables.profile?.isOfResource ?? true {
             route.resource = Given(text: url, origin: Given.calledAddress)
         }
         return route
@@ -102,10 +102,10 @@ extension TokenRoute {
     static func bridging(
         to url: String,
         _ options: ProviderOptions,
-        _ variables: Environment,
+        _ variables: Variables,
         _ lines: ProfileLines
     ) throws -> TokenRoute {
-        var route = TokenRoute(environment: variables)
+        var route = TokenRoute(variables: variables)
         let address = ServedAddress(asked: url)
         guard route.agent == nil else {
             route.served = address
@@ -113,7 +113,7 @@ extension TokenRoute {
         }
         if let given = try variables.given("profile", options.profile), given.text != ProfileName.none {
             route = try TokenRoute(options, variables, lines)
-            guard try route.environment.profile?.reaches(url) == true else {
+            guard try route.variables.profile?.reaches(url) == true else {
                 throw given.error(
                     "the profile does not serve \(url.printable). If it may have the token, add a line: serves = ADDRESS"
                 )
@@ -121,7 +121,7 @@ extension TokenRoute {
             return route
         }
         let profile = try lines.known(url) ?? address.flatMap { try lines.serving($0, nil) }
-        route.environment = variables.above(profile)
+        route.variables = variables.above(profile)
         return route
     }
 
@@ -149,12 +149,12 @@ extension TokenRoute {
     static func serving(
         _ asked: Asked,
         _ options: ProviderOptions,
-        _ variables: Environment,
+        _ variables: Variables,
         _ lines: ProfileLines
     ) throws -> TokenRoute? {
         let person = asked.username.flatMap { TokenUsername.isOfPerson($0) ? $0 : nil }
         guard var route = try choice(asked, person, options, variables, lines) else { return nil }
-        route.username = try route.environment.given("username", asked.ownUsername)?.text
+        route.username = try route.variables.given("username", asked.ownUsername)?.text
         guard route.username?.utf8.hasControls != true else {
             throw UsageError("--username: control characters are not possible.")
         }
@@ -166,17 +166,17 @@ extension TokenRoute {
         _ asked: Asked,
         _ person: String?,
         _ options: ProviderOptions,
-        _ variables: Environment,
+        _ variables: Variables,
         _ lines: ProfileLines
     ) throws -> TokenRoute? {
-        var elsewhere = TokenRoute(environment: variables)
+        var elsewhere = TokenRoute(variables: variables)
         elsewhere.served = asked.address
         let hasAgent = variables.agent != nil
-        let isOption = options.namesOne(Environment([:])) || options.profile != nil
+        let isOption = options.namesOne(Variables([:])) || options.profile != nil
         let isNamed = try isOption || options.namesOne(variables) || variables.given("profile", nil) != nil
         if isNamed || (asked.isChosenByItsFile && asked.address == nil) {
-            let named = hasAgent ? TokenRoute(environment: variables) : try TokenRoute(options, variables, lines)
-            let served = try named.environment.words("serves", asked.serves.map { [$0] } ?? [])
+            let named = hasAgent ? TokenRoute(variables: variables) : try TokenRoute(options, variables, lines)
+            let served = try named.variables.words("serves", asked.serves.map { [$0] } ?? [])
                 .map(ServedAddress.init(option:))
             if served.isEmpty, hasAgent, !asked.isChosenByItsFile { return asked.address == nil ? nil : elsewhere }
             let isAsNamed = asked.isChosenByItsFile && (served.isEmpty || isOption && asked.serves == nil)
@@ -187,7 +187,7 @@ extension TokenRoute {
         }
         guard let address = asked.address, let profile = try lines.serving(address, person) else { return nil }
         // Variables that name another client belong to that one.
-        return TokenRoute(environment: (isNamed ? variables.withoutOptions : variables).above(profile))
+        return TokenRoute(variables: (isNamed ? variables.withoutOptions : variables).above(profile))
     }
 
     /// The route of the sign-in for an address; `nil` without one, and with an agent. A profile that is named counts, if its
@@ -197,18 +197,18 @@ extension TokenRoute {
     static func ofResource(
         at url: String,
         _ options: ProviderOptions,
-        _ variables: Environment,
+        _ variables: Variables,
         _ lines: ProfileLines
     ) throws -> TokenRoute? {
         guard variables.agent == nil else { return nil }
         // Variables that name another client belong to that one.
         let variables = options.namesOne(variables) ? variables.withoutOptions : variables
         let given = try variables.given("profile", options.profile).flatMap { $0.text == ProfileName.none ? nil : $0 }
-        let named = try given.flatMap { _ in try TokenRoute(options, variables, lines).environment.profile }
-        if let named, try named.reaches(url) { return TokenRoute(environment: variables.above(named)) }
+        let named = try given.flatMap { _ in try TokenRoute(options, variables, lines).variables.profile }
+        if let named, try named.reaches(url) { return TokenRoute(variables: variables.above(named)) }
         // A variable may name a profile for other addresses.
         guard given?.isOption != true, let known = try lines.known(url) else { return nil }
-        return TokenRoute(environment: variables.above(known))
+        return TokenRoute(variables: variables.above(known))
     }
 }
 

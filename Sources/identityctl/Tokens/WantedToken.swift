@@ -32,7 +32,7 @@ struct WantedToken: Sendable {
         _ token: TokenOptions,
         _ account: AccountOption,
         _ silent: SilentOptions,
-        _ environment: Environment,
+        _ environment: Variables,
         minimumValidity usual: Duration = .zero
     ) throws {
         scopes = try token.scopes(environment)

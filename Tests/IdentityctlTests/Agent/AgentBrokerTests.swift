@@ -41,7 +41,7 @@ import Testing
         }
         let profile = AgentProfile(
             name: "work",
-            environment: Environment([:]),
+            environment: Variables([:]),
             options: try ProviderOptions.parse(["--client-id", "test-client"]),
             scopes: ["api.read"],
             login: SharedOptions(),

@@ -19,7 +19,7 @@ import Testing
     }()
 
     private static func request(_ arguments: [String]) throws -> JSONObject {
-        let environment = Environment([:])
+        let environment = Variables([:])
         let wanted = try WantedToken(
             TokenOptions.parse([]),
             AccountOption.parse([]),

@@ -46,7 +46,7 @@ import Testing
         let options = try ProviderOptions.parse(["--client-id", "test-client", "--issuer", "https://issuer.test"])
         let profile = AgentProfile(
             name: "work",
-            environment: Environment(variables),
+            environment: Variables(variables),
             options: options,
             scopes: ["files.read"],
             login: SharedOptions().adding("--client-id", "test-client"),

@@ -50,7 +50,7 @@ import Testing
     private func profile(_ name: String) throws -> AgentProfile {
         AgentProfile(
             name: name,
-            environment: Environment([:]),
+            environment: Variables([:]),
             options: try ProviderOptions.parse([]),
             scopes: [],
             login: SharedOptions().adding("--profile", name),

@@ -19,7 +19,7 @@ import Testing
         _ = try await BrowserSignIn(
             application: try TestIdentityProvider().application(),
             session: Session(
-                TokenRoute(environment: Environment([:])),
+                TokenRoute(variables: Variables([:])),
                 console: screen.console(columns: 80, isTerminal: isTerminal),
                 isJSON: false,
                 logLevel: .critical

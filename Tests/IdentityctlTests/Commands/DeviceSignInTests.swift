@@ -21,7 +21,7 @@ import Testing
             if word.count == 9, word.contains("-") { _ = provider.approveDevice(userCode: String(word), as: .alice) }
         }
         let session = Session(
-            TokenRoute(environment: Environment(variables)),
+            TokenRoute(variables: Variables(variables)),
             console: console,
             isJSON: false,
             logLevel: .critical

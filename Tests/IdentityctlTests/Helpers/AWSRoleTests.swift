@@ -16,7 +16,7 @@ private let arn = "arn:aws:iam::123456789012:role/team/deploy"
     private let now = Date(timeIntervalSince1970: 1_700_000_000)
 
     private func role(_ options: [String: String], _ variables: [String: String] = [:]) throws -> AWSRole {
-        try AWSRole(options, Environment(variables))
+        try AWSRole(options, Variables(variables))
     }
 
     private func credentials(_ text: String, status: Int = 200) throws -> AWSCredentials {

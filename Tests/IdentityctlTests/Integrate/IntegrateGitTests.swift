@@ -68,7 +68,7 @@ import Testing
         }
         try person.makeLink(".gitconfig", to: "/dev/null")
         person.variables["GIT_CONFIG_GLOBAL"] = nil
-        let home = try Home(Environment(person.variables))
+        let home = try Home(Variables(person.variables))
         #expect(throws: UsageError.self) { try GitIntegration.checkFiles(home) }
         try person.remove(".gitconfig")
         #expect(throws: Never.self) { try GitIntegration.checkFiles(home) }

@@ -13,14 +13,14 @@ import Testing
 
     init() async throws {
         person = try await Person(serves: "https://a.test")
-        home = try Home(Environment(person.variables))
+        home = try Home(Variables(person.variables))
         let addresses = [try #require(ServedAddress("https://a.test"))]
         work = IntegrationSubject(profile: ProfileName("work"), addresses: addresses)
         other = IntegrationSubject(profile: ProfileName("other"), addresses: [])
     }
 
     private func home(_ variables: [String: String]) throws -> Home {
-        try Home(Environment(person.variables.merging(variables) { $1 }))
+        try Home(Variables(person.variables.merging(variables) { $1 }))
     }
 
     // MARK: - Files

@@ -8,7 +8,7 @@ import Testing
 @Suite(.timeLimit(.minutes(1)))
 struct MCPHostStartTests {
     private func tools(_ start: MCPHostStart, _ script: String) async throws -> [String] {
-        let home = try Home(Environment(["HOME": "/nonexistent"]))
+        let home = try Home(Variables(["HOME": "/nonexistent"]))
         return try await start.tools(of: ["/bin/sh", "-c", script], in: home, setting: [("OWN", "own")])
     }
 

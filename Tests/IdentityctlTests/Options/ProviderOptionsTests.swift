@@ -16,7 +16,7 @@ import Testing
         _ arguments: [String],
         _ variables: [String: String] = [:]
     ) throws -> PublicClientApplication.Configuration {
-        try ProviderOptions.parse(arguments).configuration(Environment(variables))
+        try ProviderOptions.parse(arguments).configuration(Variables(variables))
     }
 
     /// As `echo` and Kubernetes leave it. The secret itself is not shown.
@@ -163,7 +163,7 @@ import Testing
 
     @Test(arguments: [true, false]) func namesAPlainServerByItsEndpoints(areOptions: Bool) throws {
         let client = ["IDENTITYCTL_CLIENT_ID": "c"]
-        let pairs = Self.server.map { (Environment.variable(for: $0.key), $0.value) }
+        let pairs = Self.server.map { (Variables.variable(for: $0.key), $0.value) }
         let variables = Dictionary(uniqueKeysWithValues: pairs)
         let arguments = areOptions ? Self.server.flatMap { ["--\($0.key)", $0.value] } : []
         let made = try Self.configuration(arguments, areOptions ? client : variables.merging(client) { $1 })
@@ -295,11 +295,11 @@ import Testing
 
     @Test(arguments: [("1", true), ("TRUE", true), ("yes", true), ("0", false), ("off", false)])
     func readsSwitches(text: String, isOn: Bool) throws {
-        #expect(try Environment(["IDENTITYCTL_FORCE_REFRESH": text]).isOn("force-refresh", false) == isOn)
+        #expect(try Variables(["IDENTITYCTL_FORCE_REFRESH": text]).isOn("force-refresh", false) == isOn)
     }
 
     @Test func refusesASwitchThatIsNeitherOnNorOff() throws {
-        let environment = Environment(["IDENTITYCTL_JSON": "maybe"])
+        let environment = Variables(["IDENTITYCTL_JSON": "maybe"])
         #expect(throws: UsageError("IDENTITYCTL_JSON: 'maybe' is neither 1 nor 0.")) {
             try environment.isOn("json", false)
         }
@@ -307,8 +307,8 @@ import Testing
     }
 
     @Test func readsTheLogLevel() throws {
-        #expect(try OutputOptions.parse([]).level(Environment([:])) == .warning)
-        #expect(try OutputOptions.parse([]).level(Environment(["IDENTITYCTL_LOG_LEVEL": "trace"])) == .trace)
-        #expect(throws: UsageError.self) { try OutputOptions.parse(["--log-level", "loud"]).level(Environment([:])) }
+        #expect(try OutputOptions.parse([]).level(Variables([:])) == .warning)
+        #expect(try OutputOptions.parse([]).level(Variables(["IDENTITYCTL_LOG_LEVEL": "trace"])) == .trace)
+        #expect(throws: UsageError.self) { try OutputOptions.parse(["--log-level", "loud"]).level(Variables([:])) }
     }
 }

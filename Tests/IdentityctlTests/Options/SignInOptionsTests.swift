@@ -13,7 +13,7 @@ import Testing
         _ token: [String] = [],
         _ variables: [String: String] = [:]
     ) throws -> InteractiveParameters {
-        try SignInOptions.parse(arguments).parameters(TokenOptions.parse(token), Environment(variables))
+        try SignInOptions.parse(arguments).parameters(TokenOptions.parse(token), Variables(variables))
     }
 
     static func redirect(
@@ -21,7 +21,7 @@ import Testing
         isManual: Bool = false,
         _ variables: [String: String] = [:]
     ) throws -> RedirectURI {
-        try SignInOptions.parse(arguments).redirect(Environment(variables), isManual: isManual)
+        try SignInOptions.parse(arguments).redirect(Variables(variables), isManual: isManual)
     }
 
     static func request() throws -> URL {
@@ -121,14 +121,14 @@ import Testing
         variables: [String: String],
         policy: PublicClientApplication.Configuration.PushPolicy
     ) throws {
-        #expect(try SignInOptions.parse(arguments).pushPolicy(Environment(variables)) == policy)
+        #expect(try SignInOptions.parse(arguments).pushPolicy(Variables(variables)) == policy)
     }
 
     @Test func splitsTheBrowsersCommandIntoWords() throws {
         let options = try BrowserOption.parse(["--browser", " firefox  --private-window "])
-        #expect(try options.command(Environment([:])) == ["firefox", "--private-window"])
-        #expect(try BrowserOption.parse([]).command(Environment(["IDENTITYCTL_BROWSER": "w3m"])) == ["w3m"])
-        #expect(try BrowserOption.parse([]).command(Environment([:])) == nil)
+        #expect(try options.command(Variables([:])) == ["firefox", "--private-window"])
+        #expect(try BrowserOption.parse([]).command(Variables(["IDENTITYCTL_BROWSER": "w3m"])) == ["w3m"])
+        #expect(try BrowserOption.parse([]).command(Variables([:])) == nil)
     }
 
     @Test(arguments: [
@@ -200,14 +200,14 @@ import Testing
         let parameters = try Self.parameters(arguments)
         let options = try SignInOptions.parse([])  // the requirement may come from the profile
         #expect(throws: UsageError.self) {
-            try options.deviceParameters(parameters, Environment([:]), for: nil)
+            try options.deviceParameters(parameters, Variables([:]), for: nil)
         }
     }
 
     @Test func refusesADeviceCodeForAnAccountThatIsNotSignedIn() throws {
         let options = try SignInOptions.parse(["--timeout", "9"])
         let parameters = try Self.parameters([])
-        let environment = Environment([:])
+        let environment = Variables([:])
         #expect(try options.deviceParameters(parameters, environment, for: nil).timeout == .seconds(9))
         let wanted = Given(text: "bob", origin: "IDENTITYCTL_ACCOUNT")
         let error = #expect(throws: UsageError.self) {
@@ -217,7 +217,7 @@ import Testing
     }
 
     @Test func handsEverythingToADeviceCode() throws {
-        let (environment, account) = (Environment([:]), Account(id: Account.ID(rawValue: "i"), environment: "e"))
+        let (environment, account) = (Variables([:]), Account(id: Account.ID(rawValue: "i"), environment: "e"))
         let options = try SignInOptions.parse(["--parameter", "a=b"])
         var parameters = try options.parameters(
             TokenOptions.parse(["--scope", "s", "--claims", #"{"id_token":{}}"#]),
@@ -302,13 +302,13 @@ import Testing
             try #require(try Identityctl.parseAsRoot(["logout"] + arguments) as? LogoutCommand)
         }
         let error = #expect(throws: UsageError.self) {
-            try command(option, "x").refuseUnusedOptions(Environment([:]))
+            try command(option, "x").refuseUnusedOptions(Variables([:]))
         }
         #expect(error?.message.hasPrefix("\(option): of use with --end-session only") == true)
         #expect(throws: Never.self) {
-            try command(option, "x", "--end-session").refuseUnusedOptions(Environment([:]))
-            try command(option, "x").refuseUnusedOptions(Environment(["IDENTITYCTL_END_SESSION": "1"]))
-            try command().refuseUnusedOptions(Environment(["IDENTITYCTL_BROWSER": "w3m"]))
+            try command(option, "x", "--end-session").refuseUnusedOptions(Variables([:]))
+            try command(option, "x").refuseUnusedOptions(Variables(["IDENTITYCTL_END_SESSION": "1"]))
+            try command().refuseUnusedOptions(Variables(["IDENTITYCTL_BROWSER": "w3m"]))
         }
     }
 

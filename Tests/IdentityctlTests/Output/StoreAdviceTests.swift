@@ -112,7 +112,7 @@ import Testing
         func advice(_ variables: [String: String], _ option: String? = nil) -> String? {
             let console = Screen().console(columns: nil)
             let session = Session(
-                TokenRoute(environment: Environment(variables)),
+                TokenRoute(variables: Variables(variables)),
                 console: console,
                 isJSON: false,
                 logLevel: .critical

@@ -199,7 +199,7 @@ struct MCPSignInProcessTests {
         ] as [([String: String], Bool)]
     )
     func knowsWhetherAPageIsBeforeThePerson(_ variables: [String: String], _ isPossible: Bool) throws {
-        let asking = try Asking.ofBridge(Environment(variables), showsPages: false)
+        let asking = try Asking.ofBridge(Variables(variables), showsPages: false)
         #expect(asking == (isPossible ? .atDesktop : .never))
     }
 

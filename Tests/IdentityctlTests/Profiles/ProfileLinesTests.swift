@@ -64,8 +64,8 @@ import Testing
         let lines = Array(text.split(separator: "\n").filter { name != "client-id" || $0 != "client-id = c" })
         let bytes = Array(lines.joined(separator: "\n").utf8)
         let profile = try Profile(try #require(ProfileName("work")), path: path, parsing: bytes)
-        guard !Self.free.contains(name) else { return try ProfileCheck.check(profile, Environment([:])) }
-        let refusal = #expect(throws: UsageError.self) { try ProfileCheck.check(profile, Environment([:])) }
+        guard !Self.free.contains(name) else { return try ProfileCheck.check(profile, Variables([:])) }
+        let refusal = #expect(throws: UsageError.self) { try ProfileCheck.check(profile, Variables([:])) }
         #expect(refusal?.message.hasPrefix("\(path):\(lines.count): ") == true, "\(refusal?.message ?? "")")
     }
 
@@ -73,8 +73,8 @@ import Testing
         let text =
             "client-id = c\nissuer = https://a.test\naws-region = eu-central-1\nparameter = a=b c\nparameter = d=e"
         let profile = try Profile(try #require(ProfileName("work")), path: "/p", parsing: Array(text.utf8))
-        try ProfileCheck.check(profile, Environment([:]))
-        let environment = Environment([:]).above(profile)
+        try ProfileCheck.check(profile, Variables([:]))
+        let environment = Variables([:]).above(profile)
         #expect(
             try SignInOptions.parse([]).parameters(.parse([]), environment).extraQueryItems == ["a": "b c", "d": "e"]
         )

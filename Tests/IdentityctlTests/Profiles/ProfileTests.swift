@@ -61,7 +61,7 @@ import Testing
 
     @Test func yieldsToTheEnvironmentAndThatToTheCommandLine() throws {
         let profile = try profile("group = p\nscope = p\njson = on\ntimeout = 9")
-        let environment = Environment(["IDENTITYCTL_GROUP": "v", "IDENTITYCTL_JSON": "off"]).above(profile)
+        let environment = Variables(["IDENTITYCTL_GROUP": "v", "IDENTITYCTL_JSON": "off"]).above(profile)
         #expect(try environment.given("group", "l")?.text == "l")
         #expect(try environment.given("group", nil)?.text == "v")
         #expect(try environment.words("scope", ["l"]) == ["l"])
@@ -71,7 +71,7 @@ import Testing
     }
 
     @Test func namesTheLineOfAWrongValue() throws {
-        let environment = Environment([:]).above(try profile("client-id = c\nissuer = nonsense"))
+        let environment = Variables([:]).above(try profile("client-id = c\nissuer = nonsense"))
         let refusal = #expect(throws: UsageError.self) { try ProviderOptions.parse([]).configuration(environment) }
         #expect(refusal?.message.hasPrefix("/p/work.conf:2: ") == true)
     }
@@ -90,7 +90,7 @@ import Testing
     )
     func keepsTheSecretToItsOwnClient(_ arguments: [String], _ variables: [String: String], _ secret: String?) throws {
         let profile = try profile("client-id = c\nissuer = https://a.test\nclient-secret = profile's")
-        let made = try ProviderOptions.parse(arguments).configuration(Environment(variables).above(profile))
+        let made = try ProviderOptions.parse(arguments).configuration(Variables(variables).above(profile))
         #expect(made.clientSecret == secret.map { ClientSecret(rawValue: $0) })
     }
 
@@ -98,7 +98,7 @@ import Testing
         let profile = try profile(
             "client-id = c\nauthorization-endpoint = https://a.test/a\ntoken-endpoint = https://a.test/t"
         )
-        let environment = Environment(["IDENTITYCTL_ISSUER": "https://b.test"]).above(profile)
+        let environment = Variables(["IDENTITYCTL_ISSUER": "https://b.test"]).above(profile)
         let authority = try ProviderOptions.parse([]).configuration(environment).authority
         #expect(authority.description == "https://b.test")
     }
@@ -125,7 +125,7 @@ import Testing
             let lines = try preset.lines(domain: preset.needsDomain ? "id.example.com" : nil)
             let text = "client-id = c\n" + lines.map { "\($0.name) = \($0.value)\n" }.joined()
             #expect(throws: Never.self, "\(preset.name)") {
-                try ProfileCheck.check(profile(text, preset.name), Environment([:]))
+                try ProfileCheck.check(profile(text, preset.name), Variables([:]))
             }
             // What is sent is what a person is told to register.
             let redirect = lines.first { $0.name == "redirect-uri" }?.value

@@ -13,13 +13,13 @@ import Testing
 @Suite struct SharedProfileTests {
     private let place: TemporaryDirectory
     private let directory: ProfileDirectory
-    private let variables: Environment
+    private let variables: Variables
 
     init() throws {
         place = try TemporaryDirectory()
         let shared = "\(place.path)/etc"
         try FileManager.default.createDirectory(atPath: "\(shared)/profiles", withIntermediateDirectories: true)
-        variables = Environment(["HOME": place.path])
+        variables = Variables(["HOME": place.path])
         directory = try ProfileDirectory(variables, shared: shared)
         try share("work", "client-id = shared\nissuer = https://id.example.com\n")
     }
@@ -58,7 +58,7 @@ import Testing
         )
         func profiles() async throws -> [ExaminedProfile] {
             let session = Session(
-                TokenRoute(environment: variables),
+                TokenRoute(variables: variables),
                 console: .standardError(),
                 isJSON: true,
                 logLevel: .critical

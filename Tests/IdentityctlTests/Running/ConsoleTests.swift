@@ -29,11 +29,11 @@ import Testing
     }
 
     @Test func readsWhatTheTerminalCanDo() {
-        #expect(Environment(["TERM": "dumb"]).isDumbTerminal && Environment(["TERM": "dumb"]).isColorless)
-        #expect(!Environment(["TERM": "xterm"]).isDumbTerminal && !Environment(["NO_COLOR": ""]).isColorless)
-        #expect(Environment(["NO_COLOR": "1"]).isColorless)
-        for text in ["1", "true", "yes"] { #expect(Environment(["ACCESSIBLE": text]).isDumbTerminal) }
-        for text in ["", "0", "false", "FALSE"] { #expect(!Environment(["ACCESSIBLE": text]).isDumbTerminal) }
+        #expect(Variables(["TERM": "dumb"]).isDumbTerminal && Variables(["TERM": "dumb"]).isColorless)
+        #expect(!Variables(["TERM": "xterm"]).isDumbTerminal && !Variables(["NO_COLOR": ""]).isColorless)
+        #expect(Variables(["NO_COLOR": "1"]).isColorless)
+        for text in ["1", "true", "yes"] { #expect(Variables(["ACCESSIBLE": text]).isDumbTerminal) }
+        for text in ["", "0", "false", "FALSE"] { #expect(!Variables(["ACCESSIBLE": text]).isDumbTerminal) }
     }
 
     @Test(arguments: [
@@ -42,7 +42,7 @@ import Testing
         (["TERM": "xterm", "LANG": "C.UTF-8", "LC_ALL": "POSIX"], false), (["TERM": "dumb", "LANG": "C.UTF-8"], false),
     ])
     func drawsOnlyWhereTheTerminalShowsBlocks(_ variables: [String: String], _ canDraw: Bool) {
-        #expect(Environment(variables).canDraw == canDraw)
+        #expect(Variables(variables).canDraw == canDraw)
     }
 
     @Test(.timeLimit(.minutes(1))) func saysThatAProviderTakesLong() async throws {

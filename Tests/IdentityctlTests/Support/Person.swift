@@ -42,7 +42,7 @@ struct Person {
         ]
         let text = (lines + more + serves.map { "serves = \($0)" }).map { "\($0)\n" }.joined()
         let name = try ProfileName(Given(text: name, origin: "a test"))
-        try ProfileDirectory(Environment(variables)).write(text, as: name, replaces: false)
+        try ProfileDirectory(Variables(variables)).write(text, as: name, replaces: false)
     }
 
     func run(_ arguments: [String]) async throws -> Tool.Outcome {

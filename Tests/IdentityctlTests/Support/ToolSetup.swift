@@ -62,14 +62,14 @@ final class ToolSetup: Sendable {
         _ variables: [String: String]? = nil,
         profile: String? = nil
     ) async throws -> String {
-        var environment = Environment(variables ?? self.variables)
+        var environment = Variables(variables ?? self.variables)
         if let profile {
             let name = try ProfileName(Given(text: profile, origin: "a test"))
             environment = environment.above(try ProfileDirectory(environment).profile(named: name))
         }
         let console = Screen().console(columns: nil, isTerminal: false)
         let session = Session(
-            TokenRoute(environment: environment),
+            TokenRoute(variables: environment),
             console: console,
             isJSON: false,
             logLevel: .critical

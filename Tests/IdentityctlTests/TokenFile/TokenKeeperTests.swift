@@ -81,7 +81,7 @@ import Testing
     }
 
     private static func wanted() throws -> WantedToken {
-        try WantedToken(.parse([]), .parse([]), .parse([]), Environment([:]))
+        try WantedToken(.parse([]), .parse([]), .parse([]), Variables([:]))
     }
 
     /// Runs a keeper beside `body`, which begins with the first token in the file.

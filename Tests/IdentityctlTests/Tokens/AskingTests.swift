@@ -19,7 +19,7 @@ import Testing
         ] as [([String: String], Bool, Asking)]
     )
     func ofACommandIsHere(_ variables: [String: String], _ isTerminal: Bool, _ wanted: Asking) {
-        #expect(Asking.ofCommand(Environment(variables), isTerminal: isTerminal) == wanted)
+        #expect(Asking.ofCommand(Variables(variables), isTerminal: isTerminal) == wanted)
     }
 
     @Test(
@@ -32,18 +32,18 @@ import Testing
     func ofAProgramFollowsTheSetting(_ setting: String?, _ helper: Asking, _ bridge: Asking, _ page: Asking) throws {
         var variables = Self.screen
         variables["IDENTITYCTL_SIGN_IN"] = setting
-        #expect(try Asking.ofHelper(Environment(variables)) == helper)
-        #expect(try Asking.ofBridge(Environment(variables), showsPages: false) == bridge)
+        #expect(try Asking.ofHelper(Variables(variables)) == helper)
+        #expect(try Asking.ofBridge(Variables(variables), showsPages: false) == bridge)
         variables["DISPLAY"] = nil
-        #expect(try Asking.ofHelper(Environment(variables)) == .never)
-        #expect(try Asking.ofBridge(Environment(variables), showsPages: false) == .never)
-        #expect(try Asking.ofBridge(Environment(variables), showsPages: true) == page)
+        #expect(try Asking.ofHelper(Variables(variables)) == .never)
+        #expect(try Asking.ofBridge(Variables(variables), showsPages: false) == .never)
+        #expect(try Asking.ofBridge(Variables(variables), showsPages: true) == page)
         variables["IDENTITYCTL_AGENT"] = "/run/agent"
-        #expect(try Asking.ofBridge(Environment(variables), showsPages: true) == .never)
+        #expect(try Asking.ofBridge(Variables(variables), showsPages: true) == .never)
     }
 
     @Test func refusesASettingThatIsNotKnown() {
-        let variables = Environment(["DISPLAY": ":0", "IDENTITYCTL_SIGN_IN": "sometimes"])
+        let variables = Variables(["DISPLAY": ":0", "IDENTITYCTL_SIGN_IN": "sometimes"])
         #expect(throws: UsageError.self) { try Asking.ofHelper(variables) }
         #expect(throws: UsageError.self) { try Asking.ofBridge(variables, showsPages: true) }
     }

@@ -48,15 +48,15 @@ import Testing
     private static func answer(_ route: TokenRoute?) throws -> Answer? {
         guard let route else { return nil }
         return Answer(
-            profile: route.environment.profile?.name.text,
-            client: try route.environment.given("client-id", nil)?.text,
+            profile: route.variables.profile?.name.text,
+            client: try route.variables.given("client-id", nil)?.text,
             search: route.resource?.text,
             served: route.served?.text
         )
     }
 
-    private static func variables(_ variables: [String: String]) -> Environment {
-        Environment(Dictionary(uniqueKeysWithValues: variables.map { (Environment.variable(for: $0.key), $0.value) }))
+    private static func variables(_ variables: [String: String]) -> Variables {
+        Variables(Dictionary(uniqueKeysWithValues: variables.map { (Variables.variable(for: $0.key), $0.value) }))
     }
 
     @Test(
@@ -209,12 +209,12 @@ import Testing
         let address = ServedAddress("https://git.test")
         var asked = TokenRoute.Asked(address: address, username: name, ownUsername: own)
         let route = try #require(
-            try TokenRoute.serving(asked, .parse(["--profile", "git"]), Environment([:]), Self.lines)
+            try TokenRoute.serving(asked, .parse(["--profile", "git"]), Variables([:]), Self.lines)
         )
         #expect(route.username == username && route.person == person)
         asked.ownUsername = "a\u{7}b"
         #expect(throws: UsageError.self) {
-            try TokenRoute.serving(asked, .parse(["--profile", "git"]), Environment([:]), Self.lines)
+            try TokenRoute.serving(asked, .parse(["--profile", "git"]), Variables([:]), Self.lines)
         }
     }
 
@@ -247,7 +247,7 @@ import Testing
             known: { _ in throw UsageError("a resource was read") }
         )
         let agent = Self.variables(["agent": "/run/agent"])
-        _ = try TokenRoute(.parse(["--client-id", "mine"]), Environment([:]), none)
+        _ = try TokenRoute(.parse(["--client-id", "mine"]), Variables([:]), none)
         _ = try TokenRoute.calling("https://api.test/mcp", .parse([]), agent, none)
         _ = try TokenRoute.bridging(to: "https://api.test/mcp", .parse([]), agent, none)
         let asked = TokenRoute.Asked(address: ServedAddress("https://git.test"))

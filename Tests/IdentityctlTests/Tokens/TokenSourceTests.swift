@@ -21,7 +21,7 @@ import Testing
     }
 
     private func wanted(_ options: String...) throws -> WantedToken {
-        try WantedToken(.parse(["--scope", "files.read"]), .parse([]), .parse(options), Environment([:]))
+        try WantedToken(.parse(["--scope", "files.read"]), .parse([]), .parse(options), Variables([:]))
     }
 
     @Test func givesAnotherTokenInPlaceOfARefusedOne() async throws {
@@ -40,7 +40,7 @@ import Testing
     @Test func asksNoProviderForATokenThatIsKept() async throws {
         provider.failAlways(.token, with: .drop)
         #expect(try await source.kept(wanted()) != nil)
-        let other = try WantedToken(.parse(["--scope", "files.write"]), .parse([]), .parse([]), Environment([:]))
+        let other = try WantedToken(.parse(["--scope", "files.write"]), .parse([]), .parse([]), Variables([:]))
         #expect(try await source.kept(other) == nil)
         await #expect(throws: AuthenticationError.self) { try await source.token(other) }
     }

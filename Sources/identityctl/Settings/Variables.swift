@@ -4,7 +4,7 @@ import IdentityClient
 import SystemSupport
 
 /// The variables that stand in for options.
-struct Environment: Sendable {
+struct Variables: Sendable {
     private let lookup: @Sendable (String) -> String?
     /// The profile whose lines stand in for variables that are not set.
     private(set) var profile: Profile?
@@ -20,7 +20,7 @@ struct Environment: Sendable {
     /// The variables this process was started with. Each is read on demand.
     ///
     /// A program with raised rights (setgid, for example) reads none.
-    static let process = Environment(lookup: SystemCall.environment)
+    static let process = Variables(lookup: SystemCall.environment)
 
     /// Whether the terminal takes only text: the program replaces no lines on it, and draws nothing.
     ///
@@ -58,25 +58,25 @@ struct Environment: Sendable {
     var isColorless: Bool { self["NO_COLOR"] != nil || isDumbTerminal }
 
     /// Returns the same variables above the lines of a profile; `nil` for none.
-    func above(_ profile: Profile?) -> Environment {
+    func above(_ profile: Profile?) -> Variables {
         var environment = self
         environment.profile = profile
         return environment
     }
 
     /// Returns the variables with another value for one of them; unchanged for `nil`.
-    func replacing(_ name: String, with value: String?) -> Environment {
+    func replacing(_ name: String, with value: String?) -> Variables {
         guard let value else { return self }
         let lookup = lookup
-        var environment = Environment(lookup: { $0 == name ? value : lookup($0) })
+        var environment = Variables(lookup: { $0 == name ? value : lookup($0) })
         environment.profile = profile
         return environment
     }
 
     /// Returns the variables without those that stand in for options, and without a profile.
-    var withoutOptions: Environment {
+    var withoutOptions: Variables {
         let lookup = lookup
-        return Environment(lookup: { $0.hasPrefix("IDENTITYCTL_") ? nil : lookup($0) })
+        return Variables(lookup: { $0.hasPrefix("IDENTITYCTL_") ? nil : lookup($0) })
     }
 
     /// The agent that is named. Only a variable names one.
