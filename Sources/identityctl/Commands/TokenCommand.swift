@@ -131,8 +131,8 @@ extension TokenCommand {
         if result.scheme == .dpop {
             var request = request
             try result.authorize(&request, nonce: signedRequest.nonce)
-            let fields = ["Authorization", "DPoP"].map { name in
-                (name, HTTPField.Name(name).flatMap { request.headerFields[$0] } ?? "")
+            let fields = [("Authorization", HTTPField.Name.authorization), ("DPoP", .dpop)].map { text, name in
+                (text, request.headerFields[name] ?? "")
             }
             let json = JSONObject(fields.map { ($0.0, .string($0.1)) })
             return try session.result(
