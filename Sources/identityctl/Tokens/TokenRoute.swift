@@ -71,7 +71,7 @@ extension TokenRoute {
 
 // An address that a person or a program names.
 extension TokenRoute {
-    /// The route of a call. What is known of the address is nearer than the profile that is usual.
+    /// The route of a call. A sign-in for the address is nearer than the profile that is usual.
     ///
     /// - Throws: `UsageError`.
     static func calling(
