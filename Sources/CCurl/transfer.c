@@ -244,6 +244,10 @@ void ccurl_transfer_add_field(ccurl_transfer *transfer, const char *line) {
     }
 }
 
+void ccurl_transfer_set_decompressing(ccurl_transfer *transfer) {
+    set_pointer(transfer, OPTION_ACCEPT_ENCODING, "identity");
+}
+
 /// Reads the body from send_body, once.
 static void set_read_function(ccurl_transfer *transfer) {
     set_function(transfer, OPTION_READ_FUNCTION, (void (*)(void))send_body);

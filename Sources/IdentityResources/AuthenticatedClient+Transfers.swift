@@ -76,8 +76,9 @@ extension AuthenticatedClient {
 }
 
 extension HTTPResponse {
+    /// The length of the body, unless it is that of a compressed one.
     var contentLength: Int64? {
-        headerFields[.contentLength].flatMap { Int64($0) }.flatMap { $0 >= 0 ? $0 : nil }
+        headerFields[.contentEncoding] != nil ? nil : headerFields[.contentLength].flatMap { Int64($0) }.flatMap { $0 >= 0 ? $0 : nil }
     }
 }
 

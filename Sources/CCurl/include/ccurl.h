@@ -41,6 +41,7 @@ enum {
     CCURL_RECEIVE = 56,
     CCURL_ABORTED = 42,
     CCURL_PEER_NOT_TRUSTED = 60,
+    CCURL_BAD_ENCODING = 61,
     CCURL_REWIND = 65,
     CCURL_BAD_AUTHORITIES = 77,
     CCURL_AGAIN = 81,
@@ -93,6 +94,8 @@ void ccurl_transfer_set_loopback(ccurl_transfer *transfer);
 void ccurl_transfer_set_proxy(ccurl_transfer *transfer, const char *proxy);
 /// Adds "Name: value", "Name;" for an empty value, "Name:" against a field that libcurl would add.
 void ccurl_transfer_add_field(ccurl_transfer *transfer, const char *line);
+/// Asks for an answer that is not compressed, and decompresses what the answer's field names. Limits count what comes out.
+void ccurl_transfer_set_decompressing(ccurl_transfer *transfer);
 void ccurl_transfer_set_body(ccurl_transfer *transfer, const void *bytes, size_t count);
 /// Both bodies pass through bounded buffers: what arrives is paused above `window` bytes. The transfer fails when for
 /// so long nothing moved; no limit is set to the answer's size.

@@ -111,6 +111,12 @@ extension CurlFailure {
             )
         case 16, CCURL_PARTIAL, CCURL_NOTHING, CCURL_SEND, CCURL_RECEIVE, CCURL_REWIND, CCURL_ABORTED:
             return (.connectionFailed, "The connection to \(host) broke before the answer was complete. Try again.")
+        case CCURL_BAD_ENCODING:
+            return (
+                .malformedResponse,
+                "The answer of \(host) is compressed, which was not asked for, and cannot be read (\(reason)). Turn this "
+                    + "compression off for the client's requests, at the server or at the proxy before it."
+            )
         case CCURL_UNSUPPORTED_PROTOCOL, CCURL_WEIRD_ANSWER:
             return (.network, Self.notHTTPMessage(host: host))
         default:

@@ -109,6 +109,7 @@ extension CurlLoop {
             unsafe ccurl_transfer_set_proxy(pointer, proxy)
         }
         for line in request.fieldLines { unsafe ccurl_transfer_add_field(pointer, line) }
+        if request.decompresses { unsafe ccurl_transfer_set_decompressing(pointer) }
         if let body = request.body {
             unsafe body.withUnsafeBytes { bytes in
                 unsafe ccurl_transfer_set_body(pointer, bytes.baseAddress, bytes.count)

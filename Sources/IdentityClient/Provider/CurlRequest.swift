@@ -10,6 +10,8 @@ struct CurlRequest: Sendable {
     let method: String
     /// `Name: value` lines.
     let fieldLines: [String]
+    /// Whether an answer is decompressed, which was not asked to be compressed.
+    let decompresses: Bool
     let body: [UInt8]?
     /// The length of a streamed body.
     let streamedLength: Int64?
@@ -49,9 +51,8 @@ struct CurlRequest: Sendable {
             }
             lines.append(field.value.isEmpty ? "\(field.name.rawName);" : "\(field.name.rawName): \(field.value)")
         }
-        // The transport sends only the request's fields; libcurl would add these. Compression is refused, because an
-        // answer that is small on the wire and huge in memory could not be bounded while it arrives.
-        if !given.contains("accept-encoding") { lines.append("Accept-Encoding: identity") }
+        // The transport sends only the request's fields; libcurl would add these.
+        decompresses = !given.contains("accept-encoding")
         if !given.contains("accept") { lines.append("Accept:") }
         if hasBody, !given.contains("content-type") { lines.append("Content-Type:") }
         lines.append("Expect:")

@@ -8,8 +8,10 @@ import SystemSupport
 /// Sends requests with the system's libcurl, which the first request loads.
 ///
 /// The transport uses only https, and http with this computer itself (`localhost`, `127.0.0.0/8`, `[::1]`). It verifies
-/// certificates with TLS 1.2 or later, follows no redirects, keeps no cookies, and decompresses no answer. If a
-/// request's body may have reached the server, the request is never sent a second time.
+/// certificates with TLS 1.2 or later, follows no redirects, and keeps no cookies. It asks for answers that are not compressed; one
+/// that is compressed nevertheless, as its `Content-Encoding` says, is decompressed, and the limits count what comes out. A request
+/// with an `Accept-Encoding` of its own gets the answer as it arrives. If a request's body may have reached the server, the request
+/// is never sent a second time.
 ///
 /// Streamed bodies may have any size, and pass through buffers of some hundred kilobytes; for them the `timeout` is the
 /// maximum time without progress, 30 s by default. A connection whose other end is gone is noticed after three minutes.

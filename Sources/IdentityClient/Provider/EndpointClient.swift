@@ -26,46 +26,6 @@ extension HTTPResponse {
         return URL(string: url).flatMap { URL(string: location, relativeTo: $0)?.absoluteURL.absoluteString }
     }
 
-    /// Returns the body as it was before its sender compressed it, although nothing but `identity` was asked for.
-    ///
-    /// A body that begins like gzip is gzip. Otherwise the field decides if the body is no text, because a program's transport may
-    /// have decompressed the body and left the field.
-    ///
-    /// - Throws: `.malformedResponse` if nothing, or more than 1 MiB, comes out.
-    fileprivate func decompressed(_ body: [UInt8], from host: String) throws -> [UInt8] {
-        var body = body
-        let coding = (headerFields[.contentEncoding] ?? "").lowercased().filter { $0 != " " }
-        for _ in 0..<2 {  // some proxies compress what is compressed
-            let isDeflated = coding == "deflate" && String(validating: body, as: UTF8.self) == nil
-            guard Inflater.isGzip(body) || isDeflated else { break }
-            let (output, failure) = Inflater.decompressed(body, limit: EndpointClient.maximumBody)
-            if failure == .tooLarge {
-                throw AuthenticationError(
-                    .malformedResponse,
-                    "The answer of \(host) is compressed, and has more than \(EndpointClient.maximumBody) bytes, which is refused.",
-                    underlyingError: OversizedAnswer(response: self, beginning: output)
-                )
-            }
-            guard failure == nil || !output.isEmpty else { throw Self.compressed(host, coding) }
-            body = output
-        }
-        guard
-            coding.isEmpty || coding == "identity" || String(validating: body, as: UTF8.self) != nil
-                || ["gzip", "x-gzip", "deflate"].contains(coding)
-        else { throw Self.compressed(host, coding) }
-        return body
-    }
-
-    private static func compressed(_ host: String, _ coding: String) -> AuthenticationError {
-        AuthenticationError(
-            .malformedResponse,
-            """
-            The answer of \(host) is compressed (\(WireText.quoted(coding, upTo: 40))), which was not asked for, and cannot be \
-            read. Turn this compression off for the client's requests, at the server or at the proxy before it.
-            """
-        )
-    }
-
     /// The seconds for which the answer may be kept, if its sender says so.
     ///
     /// - SeeAlso: [RFC 9111 §5.2.2.1](https://www.rfc-editor.org/rfc/rfc9111#section-5.2.2.1)
@@ -89,8 +49,6 @@ struct OversizedAnswer: Error, CustomStringConvertible, CustomReflectable {
 package struct EndpointClient: Sendable {
     /// The maximum deadline that a program can set.
     static let maximumDeadline = CurlTransport.defaultTimeout
-    /// The most bytes of a body that was compressed.
-    static let maximumBody = 1 << 20
 
     let transport: any HTTPTransport
     /// The maximum time for one request.
@@ -265,8 +223,7 @@ package struct EndpointClient: Sendable {
     ) async throws -> (HTTPResponse, body: [UInt8]) {
         let begin = ContinuousClock.now
         do {
-            let (response, received) = try await sendInTime(request, body: body)
-            let bytes = try response.decompressed(received, from: address.host)
+            let (response, bytes) = try await sendInTime(request, body: body)
             note(request, body: body, since: begin, .success((response, bytes)), context)
             context.logger.trace(
                 "Endpoint answered",

@@ -252,9 +252,6 @@ final class MCPBridge: Sendable {
         }
         guard message.isRequest else { return }
         if response.mediaType == "text/event-stream" {
-            guard response.coding == nil else {
-                throw MCPMessage.Problem("The server compresses its stream, although it was not asked to.")
-            }
             try await follow(body, for: message, resumes: fields == nil)
         } else {
             let text = try await Self.whole(response, body)
@@ -377,7 +374,7 @@ final class MCPBridge: Sendable {
             text += piece
             guard text.count <= MCPMessage.maximumBytes else { throw MCPMessage.Problem.tooLarge }
         }
-        return try response.plain(text)
+        return text.withoutMark
     }
 
     // MARK: - Messages of the server
@@ -440,23 +437,9 @@ extension HTTPResponse {
         let type = headerFields[.contentType]?.split(separator: ";").first ?? ""
         return type.trimmingPrefix { $0 == " " }.split(separator: " ").first?.lowercased() ?? ""
     }
+}
 
-    /// The coding of the body, unless that is the usual one.
-    var coding: String? {
-        let coding = (headerFields[.contentEncoding] ?? "").lowercased().filter { $0 != " " }
-        return ["", "identity"].contains(coding) ? nil : coding
-    }
-
-    /// Returns a body without what its sender added unasked: compression, and a byte order mark.
-    func plain(_ body: [UInt8]) throws(MCPMessage.Problem) -> [UInt8] {
-        var body = body
-        if Inflater.isGzip(body) || coding == "deflate" {
-            let (output, failure) = Inflater.decompressed(body, limit: MCPMessage.maximumBytes)
-            if failure == .tooLarge { throw .tooLarge }
-            guard failure == nil else { throw MCPMessage.Problem("The server's answer is compressed, and damaged.") }
-            body = output
-        }
-        if body.starts(with: [0xEF, 0xBB, 0xBF]) { body.removeFirst(3) }
-        return body
-    }
+extension [UInt8] {
+    /// The text of a body without the byte order mark that its sender may have added.
+    var withoutMark: [UInt8] { starts(with: [0xEF, 0xBB, 0xBF]) ? Array(dropFirst(3)) : self }
 }

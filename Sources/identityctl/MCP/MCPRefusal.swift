@@ -40,7 +40,7 @@ struct MCPRefusal: Error, Hashable {
         status = response.status.code
         wait = response.retryAfter(now: now)?.components.seconds
         var said: String?
-        let text = (try? response.plain(text)) ?? []
+        let text = text.withoutMark
         if let object = try? JSONObject(parsing: text, maximumDepth: 64) {
             if let object = object.object("error"), object.integer("code") != nil, object.string("message") != nil {
                 error = object

@@ -194,7 +194,6 @@ import Testing
             (.answer(500, ""), false), (.answer(502, ""), true), (.answer(408, ""), true),
             (.answer(200, "<html>"), false), (.answer(200, "{", ["Content-Length": "1"]), false),
             (.answer(200, "{", ["Transfer-Encoding": "chunked"]), false), (.answer(200, "{\"a"), true),
-            (.answer(200, "\u{1}", ["Content-Encoding": "br"]), false),
             (.failure(.networkTimedOut), true),
             (.failure(.connectionFailed), true), (.oddity, true),
             (.answer(503, "", ["Retry-After": "5"]), false), (.answer(429, ""), false), (.answer(302, ""), false),

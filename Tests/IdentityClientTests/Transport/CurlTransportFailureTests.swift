@@ -59,17 +59,38 @@ import Testing
         #expect(try await CurlTransport().failure(.get(server))?.code == .malformedResponse)
     }
 
-    @Test func aCompressedAnswerIsNotInflated() async throws {
-        let bomb: [UInt8] = [0x1F, 0x8B, 8, 0, 0, 0, 0, 0, 0, 3] + [UInt8](repeating: 0, count: 90)
-        let server = try ScriptedServer { _ in
-            [.send(Array("HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\nContent-Length: 100\r\n\r\n".utf8) + bomb)]
-        }
+    @Test(arguments: [nil, "gzip"])
+    func decompressesWhatWasNotAskedFor(asked: String?) async throws {
+        let server = try ScriptedServer(answering: Compression.gzip(Array("text".utf8)), coding: "gzip")
         defer { server.close() }
+        var request = HTTPRequest.get(server)
+        request.headerFields[.acceptEncoding] = asked
 
-        let (response, body) = try await CurlTransport().send(.get(server), body: nil)
+        let (response, body) = try await CurlTransport().send(request, body: nil)
 
+        #expect(server.requests.first?.values("Accept-Encoding") == [asked ?? "identity"])
         #expect(response.headerFields[.contentEncoding] == "gzip")
-        #expect(body == bomb)
+        #expect(body == (asked == nil ? Array("text".utf8) : Compression.gzip(Array("text".utf8))))
+    }
+
+    /// The beginning of what comes out is kept, as of any answer that is too large.
+    @Test func theLimitCountsWhatComesOut() async throws {
+        let server = try ScriptedServer(answering: Compression.zeros, coding: "gzip")
+        defer { server.close() }
+        #expect(Compression.zeros.count < 4 << 10)
+
+        let error = try #require(try await CurlTransport().failure(.get(server)))
+
+        #expect(error.code == .malformedResponse)
+        #expect((error.underlyingError as? OversizedAnswer)?.beginning.count == 1 << 20)
+        #expect(try await CurlTransport(maximumResponseBytes: 3 << 20).send(.get(server), body: nil).1.count == 8320 * 258 + 1)
+    }
+
+    @Test func namesACompressionThatItDoesNotRead() async throws {
+        let server = try ScriptedServer(answering: [0x1F, 0x9D, 0x90], coding: "compress")
+        defer { server.close() }
+        let error = try #require(try await CurlTransport().failure(.get(server)))
+        #expect(error.code == .malformedResponse && error.message.contains("is compressed, which was not asked for"))
     }
 
     @Test func anEndlessDripEndsWithTheTotalTime() async throws {

@@ -56,15 +56,8 @@ import Testing
         #expect(!refusal(400, "", nil).ofFirstMessage.description.contains("older"))
     }
 
-    @Test func readsWordsThatAreCompressed() throws {
-        var response = HTTPResponse(status: .init(code: 403))
-        response.headerFields[.contentEncoding] = "gzip"
-        // printf '\xef\xbb\xbfPay first' | gzip -9n
-        let text: [UInt8] = [
-            0x1F, 0x8B, 0x08, 0x00, 0x00, 0x00, 0x00, 0x00, 0x02, 0x03, 0x7B, 0xBF, 0x7B, 0x7F, 0x40, 0x62,
-            0xA5, 0x42, 0x5A, 0x66, 0x51, 0x71, 0x09, 0x00, 0x52, 0x1B, 0x9F, 0x06, 0x0C, 0x00, 0x00, 0x00,
-        ]
-        #expect(MCPRefusal(response, text, now: 0).words == "Pay first")
-        #expect(MCPRefusal(response, Array(text.dropLast(12)), now: 0).words == nil)
+    @Test func readsWordsAfterAByteOrderMark() throws {
+        let response = HTTPResponse(status: .init(code: 403))
+        #expect(MCPRefusal(response, Array("\u{FEFF}Pay first".utf8), now: 0).words == "Pay first")
     }
 }
