@@ -4,13 +4,13 @@ public import FoundationEssentials
 import Logging
 import Synchronization
 
-// Failed acquisitions are reported in the stream of changes, and also thrown.
+// What a type's scopes and the store's memory of prepared sign-ins add to; all else is a call of the type's application object.
 extension AccountStore {
     /// Signs a person in with a type of account; see `PublicClientApplication/acquireTokenInteractively(_:)`.
     ///
     /// - Parameters:
     ///   - name: The type of account.
-    ///   - change: Changes the parameters of the sign-in. By default, they are the type's scopes and extra items.
+    ///   - change: Changes the parameters of the sign-in. By default, they are the type's scopes.
     /// - Throws: The errors of that method, and `.configuration` when there is no such type.
     @discardableResult
     public func acquireTokenInteractively(
@@ -18,32 +18,9 @@ extension AccountStore {
         _ change: (inout InteractiveParameters) -> Void = { _ in }
     ) async throws -> AuthenticationResult {
         let entry = try entry(name)
-        let parameters = entry.type.parameters(change)
-        let result = try await telling(of: name, parameters.account) {
-            try await entry.application.acquireTokenInteractively(parameters)
-        }
+        let result = try await entry.application.acquireTokenInteractively(entry.type.parameters(change))
         await warnOfSharedPath(afterSignInWith: entry)
         return result
-    }
-
-    /// Signs a person in on another device; see `PublicClientApplication/acquireTokenWithDeviceCode(_:prompt:)`.
-    ///
-    /// - Parameters:
-    ///   - name: The type of account.
-    ///   - change: Changes the parameters of the sign-in. By default, they are the type's scopes and extra items.
-    ///   - prompt: Called once, with the instructions to show to the person.
-    /// - Throws: The errors of that method, and `.configuration` when there is no such type.
-    @discardableResult
-    public func acquireTokenWithDeviceCode(
-        ofType name: AccountType.Name,
-        _ change: (inout DeviceCodeParameters) -> Void = { _ in },
-        prompt: @Sendable (DeviceCodePrompt) -> Void
-    ) async throws -> AuthenticationResult {
-        let entry = try entry(name)
-        let parameters = entry.type.deviceParameters(change)
-        return try await telling(of: name, parameters.account) {
-            try await entry.application.acquireTokenWithDeviceCode(parameters, prompt: prompt)
-        }
     }
 
     /// Acquires an access token for an account without asking the person; see
@@ -62,61 +39,7 @@ extension AccountStore {
         let entry = try entry(account.type)
         var parameters = SilentParameters(scopes: scopes ?? entry.type.scopes, account: account.account)
         change(&parameters)
-        return try await telling(of: account.type, account.account) {
-            try await entry.application.acquireTokenSilently(parameters)
-        }
-    }
-
-    /// Returns the access tokens of a program that runs for long; see `PublicClientApplication/liveTokens(_:)`.
-    ///
-    /// The stream of changes reports the error that ends the sequence, not each failed renewal before it.
-    ///
-    /// - Parameters:
-    ///   - account: The account of the tokens.
-    ///   - scopes: The scopes that each token must have; `nil` means the type's scopes.
-    ///   - change: Changes the other parameters of the requests.
-    /// - Throws: `.configuration` when there is no such type.
-    public func liveTokens(
-        for account: StoredAccount,
-        scopes: Set<Scope>? = nil,
-        _ change: (inout SilentParameters) -> Void = { _ in }
-    ) throws -> LiveTokens {
-        let entry = try entry(account.type)
-        var parameters = SilentParameters(scopes: scopes ?? entry.type.scopes, account: account.account)
-        change(&parameters)
-        var tokens = entry.application.liveTokens(parameters)
-        tokens.failed = { [self] in tell($0, of: account.type, account.account) }
-        return tokens
-    }
-
-    /// Exchanges a token for another one at the provider of a type; see `PublicClientApplication/exchangeToken(_:)`.
-    ///
-    /// - Parameters:
-    ///   - name: The type of account.
-    ///   - parameters: The parameters. An account in them is one of this type.
-    /// - Throws: The errors of that method, and `.configuration` when there is no such type.
-    public func exchangeToken(
-        ofType name: AccountType.Name,
-        _ parameters: TokenExchangeParameters
-    ) async throws -> TokenExchangeResult {
-        let entry = try entry(name)
-        return try await telling(of: name, parameters.subject.account) {
-            try await entry.application.exchangeToken(parameters)
-        }
-    }
-
-    /// Returns the claims that the provider's UserInfo endpoint has about an account; see
-    /// `PublicClientApplication/userInfo(for:scopes:authority:)`.
-    ///
-    /// - Parameters:
-    ///   - account: The account.
-    ///   - scopes: The scopes of the access token that is sent, as in that method.
-    /// - Throws: The errors of that method, and `.configuration` when there is no such type.
-    public func userInfo(for account: StoredAccount, scopes: Set<Scope>? = nil) async throws -> IdentityClaims {
-        let entry = try entry(account.type)
-        return try await telling(of: account.type, account.account) {
-            try await entry.application.userInfo(for: account.account, scopes: scopes)
-        }
+        return try await entry.application.acquireTokenSilently(parameters)
     }
 
     /// Prepares a sign-in for a program that shows the page itself; see
@@ -130,10 +53,7 @@ extension AccountStore {
         _ change: (inout InteractiveParameters) -> Void = { _ in }
     ) async throws -> AuthorizationRequest {
         let entry = try entry(name)
-        let parameters = entry.type.parameters(change)
-        let request = try await telling(of: name, parameters.account) {
-            try await entry.application.prepareAuthorization(parameters)
-        }
+        let request = try await entry.application.prepareAuthorization(entry.type.parameters(change))
         pending.add(request, ofType: name, at: .now)
         return request
     }
@@ -152,10 +72,7 @@ extension AccountStore {
         ofType name: AccountType.Name,
         authority: Authority? = nil
     ) async throws -> AuthorizationRequest {
-        let entry = try entry(name)
-        let request = try await telling(of: name, nil) {
-            try await entry.application.restoreAuthorization(data, authority: authority)
-        }
+        let request = try await entry(name).application.restoreAuthorization(data, authority: authority)
         pending.add(request, ofType: name, at: .now)
         return request
     }
@@ -170,43 +87,15 @@ extension AccountStore {
     public func handleRedirect(_ url: URL) async throws -> AuthenticationResult? {
         guard let (request, name) = pending.take(answeredBy: url.absoluteString, at: .now) else { return nil }
         let entry = try entry(name)
-        let result = try await telling(of: name, request.parameters.account) {
-            try await entry.application.completeAuthorization(request, with: url)
-        }
+        let result = try await entry.application.completeAuthorization(request, with: url)
         await warnOfSharedPath(afterSignInWith: entry)
         return result
-    }
-
-    private func telling<Value: Sendable>(
-        of name: AccountType.Name,
-        _ account: Account?,
-        _ acquire: () async throws -> Value
-    ) async throws -> Value {
-        do {
-            return try await acquire()
-        } catch let error as AuthenticationError {
-            tell(error, of: name, account)
-            throw error
-        }
-    }
-
-    private func tell(_ error: AuthenticationError, of name: AccountType.Name, _ account: Account?) {
-        let account = account.map { StoredAccount(type: name, account: $0) }
-        post(AccountStoreChange(kind: .acquisitionFailed(error), type: name, old: account, new: account))
     }
 }
 
 extension AccountType {
     fileprivate func parameters(_ change: (inout InteractiveParameters) -> Void) -> InteractiveParameters {
         var parameters = InteractiveParameters(scopes: scopes)
-        parameters.extraQueryItems = extraQueryItems
-        change(&parameters)
-        return parameters
-    }
-
-    fileprivate func deviceParameters(_ change: (inout DeviceCodeParameters) -> Void) -> DeviceCodeParameters {
-        var parameters = DeviceCodeParameters(scopes: scopes)
-        parameters.extraParameters = extraQueryItems
         change(&parameters)
         return parameters
     }

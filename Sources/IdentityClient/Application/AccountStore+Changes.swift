@@ -6,9 +6,24 @@ import Synchronization
 extension AccountStore {
     typealias Watch = CacheWatch<AccountStoreView, AccountStoreChange>
 
-    /// A watch that receives failed acquisitions.
-    struct WeakWatch {
-        weak var watch: Watch?
+    /// The watches that receive failed acquisitions.
+    final class Watches: Sendable {
+        private struct WeakWatch {
+            weak var watch: Watch?
+        }
+
+        private let watches = Mutex<[WeakWatch]>([])
+
+        func add(_ watch: Watch) {
+            watches.withLock { watches in
+                watches.removeAll { $0.watch == nil }
+                watches.append(WeakWatch(watch: watch))
+            }
+        }
+
+        func post(_ change: AccountStoreChange) {
+            for watch in watches.withLock({ $0.compactMap(\.watch) }) { watch.post(change) }
+        }
     }
 
     /// Returns the changes from now on: changes of accounts of all types, their tokens and the program's data of them,
@@ -40,16 +55,8 @@ extension AccountStore {
             changes: { $0.changes(to: $1) }
         )
         try await watch.begin()
-        watches.withLock { watches in
-            watches.removeAll { $0.watch == nil }
-            watches.append(WeakWatch(watch: watch))
-        }
+        watches.add(watch)
         return AsyncStream { await watch.next() }
-    }
-
-    func post(_ change: AccountStoreChange) {
-        let watches = watches.withLock { $0.compactMap(\.watch) }
-        for watch in watches { watch.post(change) }
     }
 }
 

@@ -41,7 +41,7 @@ public final class AccountStore: Sendable {
 
     let entries: [Entry]
     let pending = PendingAuthorizations()
-    let watches = Mutex<[WeakWatch]>([])
+    let watches: Watches
     /// The types of which a warning about their redirect path was logged after a sign-in.
     let warned = Mutex<Set<AccountType.Name>>([])
 
@@ -51,7 +51,9 @@ public final class AccountStore: Sendable {
     ///   field is reserved for the library, two types have the same name, or two types share client, provider and
     ///   group, so that an account's type would be ambiguous.
     public init(_ types: [AccountType]) throws {
-        entries = try types.map { Entry(type: $0, application: try $0.application()) }
+        let watches = Watches()
+        self.watches = watches
+        entries = try types.map { Entry(type: $0, application: try $0.application(failing: watches)) }
         for (index, entry) in entries.enumerated() {
             guard !entries[..<index].contains(where: entry.isAmbiguous) else {
                 throw AuthenticationError(
@@ -66,7 +68,8 @@ public final class AccountStore: Sendable {
     /// The types of account, in the order in which they were given.
     public var types: [AccountType.Name] { entries.map(\.type.name) }
 
-    /// Returns the application object of a type, for features that the store does not have.
+    /// Returns the application object of a type, for features that the store does not have. Its failed acquisitions are
+    /// reported in ``changes()`` as well, and its sign-ins have the type's extra items.
     ///
     /// - Throws: `AuthenticationError.configuration` when there is no such type.
     public func application(ofType name: AccountType.Name) throws -> PublicClientApplication {
@@ -176,9 +179,14 @@ extension AccountType {
     /// Returns the application object, which sends the additional header fields to the provider only.
     ///
     /// - Throws: `.invalidArgument` for a reserved name, or text that cannot be sent.
-    func application() throws -> PublicClientApplication {
+    func application(failing watches: AccountStore.Watches) throws -> PublicClientApplication {
         _ = try ExtraItems.checked(extraQueryItems)
         var configuration = configuration
+        configuration.extraQueryItems = extraQueryItems
+        configuration.failed = { [name] error, account in
+            let account = account.map { StoredAccount(type: name, account: $0) }
+            watches.post(AccountStoreChange(kind: .acquisitionFailed(error), type: name, old: account, new: account))
+        }
         configuration.extraHeaderFields = try headerFields()
         return try PublicClientApplication(configuration)
     }

@@ -29,8 +29,6 @@ public struct LiveTokens: AsyncSequence, Sendable {
     let application: PublicClientApplication
     let parameters: SilentParameters
     let draw: @Sendable (String) -> Double
-    /// Called with the error that ends the sequence.
-    var failed: @Sendable (AuthenticationError) -> Void = { _ in }
     private var waitsOutOutages = false
 
     init(
@@ -60,13 +58,7 @@ public struct LiveTokens: AsyncSequence, Sendable {
 
     /// Creates an iterator that begins with the token of now.
     public func makeAsyncIterator() -> AsyncIterator {
-        AsyncIterator(
-            application: application,
-            parameters: parameters,
-            draw: draw,
-            waitsOutOutages: waitsOutOutages,
-            failed: failed
-        )
+        AsyncIterator(application: application, parameters: parameters, draw: draw, waitsOutOutages: waitsOutOutages)
     }
 
     /// Awaits the tokens.
@@ -80,7 +72,6 @@ public struct LiveTokens: AsyncSequence, Sendable {
         var parameters: SilentParameters
         let draw: @Sendable (String) -> Double
         let waitsOutOutages: Bool
-        let failed: @Sendable (AuthenticationError) -> Void
         private var current: Current?
         private var failures = 0
         private var hasEnded = false
@@ -89,14 +80,12 @@ public struct LiveTokens: AsyncSequence, Sendable {
             application: PublicClientApplication,
             parameters: SilentParameters,
             draw: @escaping @Sendable (String) -> Double,
-            waitsOutOutages: Bool,
-            failed: @escaping @Sendable (AuthenticationError) -> Void
+            waitsOutOutages: Bool
         ) {
             self.application = application
             self.parameters = parameters
             self.draw = draw
             self.waitsOutOutages = waitsOutOutages
-            self.failed = failed
         }
 
         /// Waits until there is another token, and returns it; `nil` after a cancellation or an error.
@@ -112,7 +101,6 @@ public struct LiveTokens: AsyncSequence, Sendable {
             } catch {
                 hasEnded = true
                 if error is CancellationError { return nil }
-                (error as? AuthenticationError).map(failed)
                 throw error
             }
         }

@@ -333,7 +333,7 @@ extension PublicClientApplication {
     ) async throws -> IdentityClaims {
         let context = environment.context(nil)
         let flow = UserInfoFlow(refresher: refresher, context: context)
-        return try await environment.observing(.userInfo, context) {
+        return try await environment.observing(.userInfo, context, about: account) {
             try await flow.run(account, scopes: scopes, authority: authority)
         }
     }
@@ -368,7 +368,7 @@ extension PublicClientApplication {
     ) async throws -> TokenIntrospection {
         let context = environment.context(nil)
         let flow = IntrospectionFlow(refresher: refresher, context: context)
-        return try await environment.observing(.introspectToken, context) {
+        return try await environment.observing(.introspectToken, context, about: account) {
             try await flow.run(account, scopes: scopes, authority: authority)
         }
     }

@@ -20,7 +20,7 @@ extension PublicClientApplication {
         guard environment.isMoreThanAHit || !parameters.scheme.isBearer else {
             return try await SilentFlow(refresher: refresher).run(parameters)
         }
-        return try await acquirePrepared(parameters)
+        return try await environment.telling(parameters.account) { try await acquirePrepared(parameters) }
     }
 
     /// Acquires a token that is bound to a key, is measured, may be of another cloud or goes to this computer in the clear. Apart,
@@ -113,7 +113,7 @@ extension PublicClientApplication {
         }
         let context = environment.context(parameters.correlationID)
         let flow = InteractiveFlow(environment: environment, context: context)
-        return try await environment.observing(.acquireInteractively, context) {
+        return try await environment.observing(.acquireInteractively, context, about: parameters.account) {
             try await gate.run(parameters.whenPending, afterAnother: silently) { try await flow.run(parameters) }
         }
     }
@@ -137,12 +137,14 @@ extension PublicClientApplication {
     public func prepareAuthorization(_ parameters: InteractiveParameters) async throws -> AuthorizationRequest {
         var parameters = parameters
         parameters.responseMode = parameters.responseMode ?? .query
-        let preparation = try await AuthorizationPreparation(
-            environment: environment,
-            parameters: parameters,
-            context: environment.context(parameters.correlationID)
-        )
-        return try await preparation.request(redirectURI: preparation.redirectURI.withoutListener)
+        return try await environment.telling(parameters.account) {
+            let preparation = try await AuthorizationPreparation(
+                environment: environment,
+                parameters: parameters,
+                context: environment.context(parameters.correlationID)
+            )
+            return try await preparation.request(redirectURI: preparation.redirectURI.withoutListener)
+        }
     }
 
     /// Completes a prepared sign-in, with the address that the provider redirected to.
@@ -159,7 +161,7 @@ extension PublicClientApplication {
         with redirectURL: URL
     ) async throws -> AuthenticationResult {
         let context = environment.context(request.correlationID)
-        return try await environment.observing(.completeAuthorization, context) {
+        return try await environment.observing(.completeAuthorization, context, about: request.parameters.account) {
             try await complete(request, with: redirectURL, context)
         }
     }
@@ -182,7 +184,9 @@ extension PublicClientApplication {
         _ data: [UInt8],
         authority: Authority? = nil
     ) async throws -> AuthorizationRequest {
-        try await AuthorizationRestoration(environment: environment).request(from: data, named: authority)
+        try await environment.telling(nil) {
+            try await AuthorizationRestoration(environment: environment).request(from: data, named: authority)
+        }
     }
 
     private func complete(
@@ -246,7 +250,7 @@ extension PublicClientApplication {
         do {
             parameters.account = if let account { account } else { try await currentAccount().current }
             if let account = parameters.account {
-                return .acquired(try await acquireTokenSilently(scopes: scopes, account: account))
+                return .acquired(try await acquirePrepared(SilentParameters(scopes: scopes, account: account)))
             }
         } catch let error as AuthenticationError where .accountSelectionRequired ~= error.code && account == nil {
             parameters.account = nil
@@ -288,6 +292,8 @@ extension PublicClientApplication {
     ) async throws -> AuthenticationResult {
         let context = environment.context(parameters.correlationID)
         let flow = DeviceAuthorizationFlow(environment: environment, context: context, parameters: parameters)
-        return try await environment.observing(.acquireWithDeviceCode, context) { try await flow.run(prompt: prompt) }
+        return try await environment.observing(.acquireWithDeviceCode, context, about: parameters.account) {
+            try await flow.run(prompt: prompt)
+        }
     }
 }

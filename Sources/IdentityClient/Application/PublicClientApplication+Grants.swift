@@ -56,7 +56,9 @@ extension PublicClientApplication {
             wanted: account,
             scopes: scopes
         )
-        return try await environment.observing(.acquireWithGrant, context) { try await flow.run(grantType, parameters) }
+        return try await environment.observing(.acquireWithGrant, context, about: account) {
+            try await flow.run(grantType, parameters)
+        }
     }
 }
 
@@ -167,7 +169,9 @@ extension PublicClientApplication {
             secretType: secretType,
             audience: audience
         )
-        return try await environment.observing(.acquireByDeviceSecret, context) { try await flow.run(account) }
+        return try await environment.observing(.acquireByDeviceSecret, context, about: account) {
+            try await flow.run(account)
+        }
     }
 }
 
@@ -199,6 +203,8 @@ extension PublicClientApplication {
     public func exchangeToken(_ parameters: TokenExchangeParameters) async throws -> TokenExchangeResult {
         let context = environment.context(parameters.correlationID)
         let flow = TokenExchangeFlow(refresher: refresher, context: context, parameters: parameters)
-        return try await environment.observing(.exchangeToken, context) { try await flow.run() }
+        return try await environment.observing(.exchangeToken, context, about: parameters.subject.account) {
+            try await flow.run()
+        }
     }
 }

@@ -77,7 +77,7 @@ struct AuthorizationPreparation: Sendable {
         let thumbprint = pushEndpoint == nil ? proof?.dpop?.keyID : nil
         message.extra =
             authority.resourceItems + (thumbprint.map { [("dpop_jkt", $0)] } ?? [])
-            + (try ExtraItems.checked(parameters.extraQueryItems, at: authority))
+            + (try ExtraItems.checked(environment.itemsOfSignIn(parameters.extraQueryItems), at: authority))
         let address = try await address(for: message)
         environment.configuration.observer?.note(authorization: address.url, context.correlationID)
         return AuthorizationRequest(

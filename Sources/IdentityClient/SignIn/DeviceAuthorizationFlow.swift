@@ -25,7 +25,7 @@ struct DeviceAuthorizationFlow: Sendable {
             key: .new(parameters.scheme),
             requiresPersistence: parameters.requiresPersistence
         )
-        let request = DeviceCodeRequest(signIn: signIn, extraParameters: parameters.extraParameters)
+        let request = DeviceCodeRequest(signIn: signIn, extraParameters: environment.itemsOfSignIn(parameters.extraParameters))
         let (device, proofKey) = try await request.requestCode()
         let lifetime = min(parameters.timeout ?? .seconds(device.expiresIn), .seconds(min(device.expiresIn, 86_400)))
         let deadline = Deadline(after: lifetime)

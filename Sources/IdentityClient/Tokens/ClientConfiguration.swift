@@ -148,6 +148,12 @@ public struct ClientConfiguration: Sendable {
     /// The header fields that are sent with every request to the provider, from an ``AccountType``.
     var extraHeaderFields: [HTTPField] = []
 
+    /// The items that are added to those of each sign-in, from an ``AccountType``.
+    var extraQueryItems: [String: String] = [:]
+
+    /// Receives the failed acquisitions of an ``AccountStore``'s application object.
+    var failed: (@Sendable (AuthenticationError, Account?) -> Void)?
+
     /// Creates a configuration from the settings that have no default.
     public init(clientID: ClientID, authority: Authority, cache: any TokenCache) {
         self.clientID = clientID

@@ -29,7 +29,7 @@ final class FlowEnvironment: Sendable {
     let isMeasured: Bool
     /// The resource, if its tokens go there without TLS.
     let localResource: String?
-    /// Whether a silent call is measured, finds its account's cloud, or finds its key. A hit asks only this.
+    /// Whether a silent call is measured, tells of a failure, finds its account's cloud, or finds its key. A hit asks only this.
     let isMoreThanAHit: Bool
 
     init(_ settings: ClientConfiguration) {
@@ -44,7 +44,7 @@ final class FlowEnvironment: Sendable {
         )
         localResource = configuration.authority.resource.flatMap { LocalServers.isOne($0) ? $0 : nil }
         isMoreThanAHit =
-            isMeasured || clouds.areSeveral || configuration.authority.dpop != .off || localResource != nil
+            isMeasured || configuration.failed != nil || clouds.areSeveral || configuration.authority.dpop != .off || localResource != nil
         partition = configuration.authority.partition
         hasTenants = configuration.authority.hasTenants
         scopeRule = configuration.authority.scopeRule
@@ -93,6 +93,11 @@ final class FlowEnvironment: Sendable {
         UserDataRecords(store: store, scope: clouds.authority(of: account).accountScope)
     }
 
+    /// The items of a sign-in with those of its type of account.
+    func itemsOfSignIn(_ items: [String: String]) -> [String: String] {
+        configuration.extraQueryItems.merging(items) { _, own in own }
+    }
+
     func context(_ correlationID: UUID?) -> RequestContext {
         let logger = configuration.logger
         return RequestContext(
@@ -122,6 +127,7 @@ extension FlowEnvironment {
     func observing<Value>(
         _ activity: Activity,
         _ context: RequestContext,
+        about account: Account? = nil,
         _ work: () async throws -> Value
     ) async throws -> Value {
         try await configuration.telemetry.observe(
@@ -129,7 +135,17 @@ extension FlowEnvironment {
             correlationID: context.correlationID.uuidString.lowercased(),
             completion: Completion.of
         ) {
-            try await telling(activity, context, work)
+            try await telling(account) { try await noting(activity, context, work) }
+        }
+    }
+
+    /// Runs a call, and tells the store of accounts that the application object belongs to of its failure.
+    func telling<Value>(_ account: Account?, _ work: () async throws -> Value) async throws -> Value {
+        do {
+            return try await work()
+        } catch {
+            if let error = error as? AuthenticationError { configuration.failed?(error, account) }
+            throw error
         }
     }
 
@@ -138,7 +154,7 @@ extension FlowEnvironment {
         configuration.telemetry?.record(.refresh(.shared))
     }
 
-    private func telling<Value>(
+    private func noting<Value>(
         _ activity: Activity,
         _ context: RequestContext,
         _ work: () async throws -> Value

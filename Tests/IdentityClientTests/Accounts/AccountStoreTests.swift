@@ -55,7 +55,8 @@ struct AccountStoreTests {
             let hit = try await store.acquireTokenSilently(for: account)
             #expect(hit.accessToken == result.accessToken && hit.source == .cache)
         }
-        #expect(try await store.userInfo(for: accounts[1]).subject == "subject-bob")
+        let application = try store.application(ofType: accounts[1].type)
+        #expect(try await application.userInfo(for: accounts[1].account).subject == "subject-bob")
         #expect(setup.provider.count(of: .userInfo) == 0 && shop.provider.count(of: .userInfo) == 1)
         try await store.signOut(accounts[0])
         #expect(try await store.accounts() == [accounts[1]])
@@ -81,26 +82,19 @@ struct AccountStoreTests {
         cache.refusedWrites = [.account]
         let shop = try TestSetup(cache: cache)
         let store = try AccountStore([type("shop", shop) { $0.extraQueryItems = ["audience": "orders"] }])
+        let application = try store.application(ofType: "shop")
+        var parameters = DeviceCodeParameters(scopes: ["api.read"])
+        parameters.requiresPersistence = true
         let prompts = Shared(0)
         try await expectError(.cache) {
-            try await store.acquireTokenWithDeviceCode(ofType: "shop") {
-                $0.requiresPersistence = true
-            } prompt: { _ in
-                prompts.withLock { $0 += 1 }
-            }
+            try await application.acquireTokenWithDeviceCode(parameters) { _ in prompts.withLock { $0 += 1 } }
         }
         #expect(prompts.value == 0 && shop.transport.count == 0)
         cache.refusedWrites = []
         let (shown, show) = AsyncStream.makeStream(of: DeviceCodePrompt.self)
-        let task = Task {
-            try await store.acquireTokenWithDeviceCode(
-                ofType: "shop",
-                {
-                    $0.requiresPersistence = true
-                    $0.extraParameters["colour"] = "red"
-                },
-                prompt: { show.yield($0) }
-            )
+        parameters.extraParameters["colour"] = "red"
+        let task = Task { [parameters] in
+            try await application.acquireTokenWithDeviceCode(parameters) { show.yield($0) }
         }
         let prompt = try #require(await shown.first { _ in true })
         let sent = try #require(shop.provider.requests.first { $0.endpoint == .deviceAuthorization })
@@ -110,11 +104,6 @@ struct AccountStoreTests {
         shop.clock.advance(by: .seconds(5))
         let result = try await task.value
         #expect(try await store.accounts().map(\.account) == [result.account])
-        // The parameters are optional.
-        let other = Task { try await store.acquireTokenWithDeviceCode(ofType: "shop") { show.yield($0) } }
-        _ = await shown.first { _ in true }
-        other.cancel()
-        await #expect(throws: CancellationError.self) { try await other.value }
     }
 
     /// An API, and any host that it redirects to, must not receive a gateway's key.
@@ -144,7 +133,7 @@ struct AccountStoreTests {
             $0.configuration.transport = CurlTransport()
             $0.extraHeaders = ["X-Tenant": "blue"]
         }
-        #expect(try streaming.application().configuration.transport is any StreamingHTTPTransport)
+        #expect(try AccountStore([streaming]).application(ofType: "shop").configuration.transport is any StreamingHTTPTransport)
     }
 
     @Test(arguments: [
@@ -258,16 +247,17 @@ struct AccountStoreTests {
         let first = try await store.acquireTokenInteractively(ofType: "shop")
         let account = try #require(try await store.accounts().first)
         var changes = try await store.changes().makeAsyncIterator()
-        var tokens = try store.liveTokens(for: account).makeAsyncIterator()
+        let application = try store.application(ofType: account.type)
+        var parameters = SilentParameters(scopes: ["api.read"], account: account.account)
+        var tokens = application.liveTokens(parameters).makeAsyncIterator()
         #expect(try await tokens.next()?.accessToken == first.accessToken)
-        var others = try store.liveTokens(for: account, scopes: ["api.write"]) { $0.forcesRefresh = true }
-            .makeAsyncIterator()
+        (parameters.scopes, parameters.forcesRefresh) = (["api.write"], true)
+        var others = application.liveTokens(parameters).makeAsyncIterator()
         try await expectError(.consentRequired) { try await others.next() }
         let change = try #require(await changes.next())
         #expect(change.kind.word == "acquisitionFailed" && change.type == "shop" && change.new == account)
         #expect(try await others.next() == nil && shop.provider.count(of: .token) == 2)
-        let unknown = StoredAccount(type: "unknown", account: account.account)
-        #expect(throws: AuthenticationError.self) { try store.liveTokens(for: unknown) }
+        #expect(throws: AuthenticationError.self) { try store.application(ofType: "unknown") }
     }
 
     @Test func exchangesATokenOfAnAccount() async throws {
@@ -276,10 +266,11 @@ struct AccountStoreTests {
         let account = try #require(try await store.accounts().first)
         var changes = try await store.changes().makeAsyncIterator()
         let parameters = TokenExchangeParameters(.accessToken(of: account.account, scopes: ["api.read"]))
-        #expect(try await store.exchangeToken(ofType: "shop", parameters).tokenType == "Bearer")
+        let application = try store.application(ofType: "shop")
+        #expect(try await application.exchangeToken(parameters).tokenType == "Bearer")
         #expect(setup.provider.count(of: .token) == 0 && shop.provider.count(of: .token) == 2)
         shop.provider.failNext(.token, with: .refusal("invalid_target"))
-        try await expectError(.invalidTarget) { try await store.exchangeToken(ofType: "shop", parameters) }
+        try await expectError(.invalidTarget) { try await application.exchangeToken(parameters) }
         #expect(try #require(await changes.next()).new == account)
     }
 
