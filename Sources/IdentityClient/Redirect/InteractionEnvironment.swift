@@ -1,5 +1,7 @@
 // Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
 
+import SystemSupport
+
 /// Describes which sign-in methods are available here and recommends one, with the reason.
 ///
 /// It only reports facts and a recommendation; it starts nothing. The library itself opens the browser when a program

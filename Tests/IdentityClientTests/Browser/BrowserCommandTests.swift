@@ -5,6 +5,7 @@ import IdentityTestSupport
 import Testing
 
 @testable import IdentityClient
+@testable import SystemSupport
 
 @Suite struct BrowserCommandTests {
     private static let desktop = ["xdg-open", "gio open", "gnome-open", "kde-open"]

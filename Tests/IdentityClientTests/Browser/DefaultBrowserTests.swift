@@ -5,6 +5,7 @@ import IdentityTestSupport
 import Testing
 
 @testable import IdentityClient
+@testable import SystemSupport
 
 /// The default browser, and its private window.
 @Suite struct DefaultBrowserTests {

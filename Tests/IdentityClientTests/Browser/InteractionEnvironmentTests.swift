@@ -4,6 +4,7 @@ import FoundationEssentials
 import Testing
 
 @testable import IdentityClient
+@testable import SystemSupport
 
 @Suite struct InteractionEnvironmentTests {
     struct Row: Sendable, CustomTestStringConvertible {

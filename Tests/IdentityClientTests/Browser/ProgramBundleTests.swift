@@ -2,7 +2,7 @@
 
 import Testing
 
-@testable import IdentityClient
+@testable import SystemSupport
 
 @Suite struct ProgramBundleTests {
     @Test(

@@ -6,6 +6,7 @@ import IdentityTestSupport
 import Testing
 
 @testable import IdentityClient
+@testable import SystemSupport
 
 /// A directory of small scripts that stand in for the system's programs.
 private struct FakeSystem: ~Copyable {
