@@ -46,12 +46,15 @@ final class DiscoveryCache: Sendable {
     ) async throws -> ProviderDocument {
         let now = clock.unixSeconds
         let isRefetch = isRefetch && mayRefetch(urls[0], at: now)
-        var kept = isRefetch ? nil : await kept(urls[0], at: now, check)
-        if kept?.isUsable(at: now) != true { kept = nil }
+        let known = isRefetch ? nil : await kept(urls[0], at: now, check)
+        let kept = known.flatMap { $0.isUsable(at: now) ? $0 : nil }
         let pause = pauses.withLock { $0[urls[0]] }.flatMap { $0.isOver(at: now) ? nil : $0 }
         if let kept, kept.isFresh(at: now) || kept.isPaused(at: now) || pause != nil { return kept }
-        if let pause, pause.isRequested || pause.failure.isOfABusyProvider && hasSubstitute && !isRefetch {
-            throw pause.error(at: now, context)
+        if let pause {
+            let canDoWithout = hasSubstitute && !isRefetch
+            if pause.isRequested || canDoWithout && pause.failure.isOfABusyProvider {
+                throw pause.error(at: now, context)
+            }
         }
         await willFetch()
         do {

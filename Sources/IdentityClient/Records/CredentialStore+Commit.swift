@@ -54,14 +54,14 @@ extension CredentialStore {
         let (key, earlier) = (key(for: id), before.earlier)
         let isSignedOut = earlier != nil && !isSignedIn(key, since: before.signOuts)
         let commit = state.withLock { state -> Unsaved? in
-            // Another write may have failed in the meantime. This one comes after it.
             let last = state.unsaved[id]
-            if last == nil, isSignedOut, credentials.signInID == earlier?.signInID { return nil }
+            let isOfEarlierSignIn = credentials.signInID == earlier?.signInID
+            if last == nil, isSignedOut, isOfEarlierSignIn { return nil }
             var (writes, credentials) = (writes, credentials)
-            if last?.snapshot !== earlier?.snapshot {
-                writes.follows(last?.writes)
-                if let last { credentials = writes.applied(to: last.snapshot.credentials) }
-            }
+            let isAnother = last?.snapshot !== earlier?.snapshot
+            // Another write failed meanwhile. This one comes after it, and changes what it has left.
+            if isAnother { writes.follows(last?.writes) }
+            if isAnother, let last { credentials = writes.applied(to: last.snapshot.credentials) }
             let commit = Unsaved(
                 snapshot: CredentialSnapshot(
                     key: key,
