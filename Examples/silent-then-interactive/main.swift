@@ -13,10 +13,10 @@ let app = try PublicClientApplication(.init(clientID: clientID, authority: autho
 
 do {
     // Acquires the token silently if possible, otherwise through the browser.
-    let result = try await app.acquireToken(scopes: ["email"])
+    let result = try await app.acquireTokenSilentlyOrInteractively(scopes: ["email"])
     let origin = result.source == .cache ? "from the cache" : "from the identity provider"
     print("\(result.account.username ?? "The account") is signed in until \(result.expiresOn), with a token \(origin)")
-    try await app.finishPendingRefreshes()
+    try await app.finishPendingWork(within: .seconds(15))
 } catch let error as AuthenticationError {
     fputs("\(error.message)\n", stderr)
     exit(EXIT_FAILURE)

@@ -11,7 +11,7 @@ import SystemSupport
 /// ```swift
 /// let cache = try SharedMSALCache(.azureCLI(), clientID: clientID)
 /// ```
-public struct MSALStore: Hashable, Sendable {
+public struct MSALLocation: Hashable, Sendable {
     let file: MSALFile
     let isWritable: Bool
 
@@ -31,20 +31,20 @@ public struct MSALStore: Hashable, Sendable {
     /// - Parameters:
     ///   - path: The file. A relative path begins at the current working directory.
     ///   - lock: The lock file; `nil`, the default, means the file's name with `.lockfile` at the end, as in all three.
-    public static func file(_ path: String, lock: String? = nil) -> MSALStore {
-        MSALStore(path: path, lock: lock)
+    public static func file(_ path: String, lock: String? = nil) -> MSALLocation {
+        MSALLocation(path: path, lock: lock)
     }
 
     /// Returns a file that is never written: for programs that do not lock, or under another name, as MSAL Go and Java.
-    public static func readOnly(_ path: String) -> MSALStore {
-        MSALStore(path: path, isWritable: false)
+    public static func readOnly(_ path: String) -> MSALLocation {
+        MSALLocation(path: path, isWritable: false)
     }
 
     /// Returns the file of the Azure CLI: `msal_token_cache.json` in `$AZURE_CONFIG_DIR`, otherwise in `~/.azure`.
     /// - Throws: `.cache` when the user has no home directory.
-    public static func azureCLI() throws -> MSALStore {
+    public static func azureCLI() throws -> MSALLocation {
         let directory = SystemCall.environment("AZURE_CONFIG_DIR").flatMap { $0.isEmpty ? nil : $0 }
-        return MSALStore(path: try "\(directory ?? home("/.azure"))/msal_token_cache.json")
+        return MSALLocation(path: try "\(directory ?? home("/.azure"))/msal_token_cache.json")
     }
 
     /// Returns the file that azure-identity for Python writes if a program allows unencrypted storage and there is no
@@ -54,8 +54,8 @@ public struct MSALStore: Hashable, Sendable {
     ///   - name: The name in `TokenCachePersistenceOptions`.
     ///   - isCAE: Whether the tokens are those for continuous access evaluation, which have a file of their own.
     /// - Throws: `.cache` when the user has no home directory.
-    public static func azureIdentityPython(name: String = "msal.cache", isCAE: Bool = false) throws -> MSALStore {
-        MSALStore(path: try home("/.IdentityService/\(name)\(isCAE ? ".cae" : ".nocae")"))
+    public static func azureIdentityPython(name: String = "msal.cache", isCAE: Bool = false) throws -> MSALLocation {
+        MSALLocation(path: try home("/.IdentityService/\(name)\(isCAE ? ".cae" : ".nocae")"))
     }
 
     /// Returns the file that Azure.Identity for .NET writes if a program allows unencrypted storage and there is no
@@ -65,11 +65,11 @@ public struct MSALStore: Hashable, Sendable {
     ///   - name: The name in `TokenCachePersistenceOptions`.
     ///   - isCAE: Whether the tokens are those for continuous access evaluation, which have a file of their own.
     /// - Throws: `.cache` when the user has no home directory.
-    public static func azureIdentityDotNet(name: String = "msal.cache", isCAE: Bool = false) throws -> MSALStore {
+    public static func azureIdentityDotNet(name: String = "msal.cache", isCAE: Bool = false) throws -> MSALLocation {
         try FilePath.checkReadable(SystemCall.environment("XDG_DATA_HOME"), of: "XDG_DATA_HOME")
         let data = SystemCall.environment("XDG_DATA_HOME").flatMap { $0.hasPrefix("/") ? $0 : nil }
         let directory = try data ?? home("/.local/share")
-        return MSALStore(path: "\(directory)/.IdentityService/\(name)\(isCAE ? ".cae" : ".nocae")")
+        return MSALLocation(path: "\(directory)/.IdentityService/\(name)\(isCAE ? ".cae" : ".nocae")")
     }
 
     private static func home(_ rest: String) throws -> String {

@@ -16,7 +16,7 @@ import SystemSupport
 /// no accounts are kept in a cache of their own beside it; so are the leases that keep programs with this library from refreshing a token twice.
 ///
 /// ```swift
-/// let configuration = PublicClientApplication.Configuration(
+/// let configuration = ClientConfiguration(
 ///     clientID: clientID,
 ///     authority: try .entra(.organizations),
 ///     cache: try SharedMSALCache(.file("/home/alice/.cache/example/tokens.json"), clientID: clientID)
@@ -38,7 +38,7 @@ public final class SharedMSALCache: TokenCache {
         }
     }
 
-    private let store: MSALStore
+    private let store: MSALLocation
     private let clientID: ClientID
     private let others: any TokenCache
     private let lockTimeout: Duration
@@ -52,21 +52,21 @@ public final class SharedMSALCache: TokenCache {
     /// - Parameters:
     ///   - store: The file and its lock.
     ///   - clientID: The client whose accounts are found in the file.
-    ///   - others: The cache for all other records. `nil`, the default, means files of this library in the user's state
+    ///   - fallback: The cache for all other records. `nil`, the default, means files of this library in the user's state
     ///     directory, one directory for each shared file.
     /// - Throws: `.cache` when the user has no home directory, `.invalidArgument` for a file whose path begins with `~`.
-    public convenience init(_ store: MSALStore, clientID: ClientID, others: (any TokenCache)? = nil) throws {
-        try self.init(store, clientID: clientID, others: others, lockTimeout: .seconds(10))
+    public convenience init(_ store: MSALLocation, clientID: ClientID, fallback: (any TokenCache)? = nil) throws {
+        try self.init(store, clientID: clientID, fallback: fallback, lockTimeout: .seconds(10))
     }
 
     /// Creates a cache with custom limits, for tests.
-    init(_ store: MSALStore, clientID: ClientID, others: (any TokenCache)?, lockTimeout: Duration) throws {
+    init(_ store: MSALLocation, clientID: ClientID, fallback: (any TokenCache)?, lockTimeout: Duration) throws {
         if FilePath.isForShell(store.path) { throw AuthenticationError.pathForShell(store.path) }
         self.store = store
         self.clientID = clientID
         self.lockTimeout = lockTimeout
-        if let others {
-            self.others = others
+        if let fallback {
+            self.others = fallback
         } else {
             let name = Digest.hexadecimal(of: ["shared", store.file.path]).prefix(32)
             self.others = FileTokenCache(directory: try StateDirectory.path() + "/shared/\(name)")

@@ -89,7 +89,7 @@ public final class SharedMSALKeyringCache: TokenCache {
 
     /// Returns the record under `key`, or `nil`.
     ///
-    /// - Throws: `.cache` when the item is not a cache, `.keyringLocked` and the other second levels of `.cache` that begin with
+    /// - Throws: `.cache` when the item is not a cache, `.keyringLocked` and other errors of the family `.cache` that begin with
     ///   `keyring`, `CancellationError`.
     public func record(for key: CacheKey) async throws -> CacheRecord? {
         let inItem = key.kind == .account ? try await read().reading.records[key.name] : nil

@@ -6,7 +6,7 @@ import OAuthWire
 /// A token cache in a table of PostgreSQL, for programs on several hosts that share sign-ins.
 ///
 /// ```swift
-/// let cache = PostgreSQLTokenCache("host=db1,db2 dbname=tokens sslrootcert=/etc/ssl/certs/db.pem")
+/// let cache = PostgreSQLTokenCache(connectionString: "host=db1,db2 dbname=tokens sslrootcert=/etc/ssl/certs/db.pem")
 /// print(PostgreSQLTokenCache.Table.standard.definition)  // create the table once
 /// ```
 ///
@@ -41,25 +41,34 @@ public final class PostgreSQLTokenCache: TokenCache {
     /// Creates a cache. It connects when it is first used.
     ///
     /// - Parameters:
-    ///   - connection: libpq's connection string, for example `host=db dbname=tokens sslrootcert=ca.pem` or a
-    ///     `postgresql:` address.
-    ///     Empty, the default, means that variables and files of libpq say everything. Keep a password in `~/.pgpass`
-    ///     instead.
+    ///   - connectionString: libpq's connection string, for example `host=db dbname=tokens sslrootcert=ca.pem` or a
+    ///     `postgresql:` address. libpq's variables and files give the rest. Keep a password in `~/.pgpass` instead.
     ///   - table: The table of the records, which exists already.
     ///   - timeout: The longest time of a call, 5 s by default and at least 0.1 s. It includes the wait for a server
     ///     that restarts.
     ///   - connections: The most connections for calls, 2 by default, at least 1. One more hears of changes. Unused
     ///     connections are closed after a minute.
     public init(
-        _ connection: String = "",
+        connectionString: String,
         table: Table = .standard,
         timeout: Duration = .seconds(5),
         connections: Int = 2
     ) {
         self.table = table
         let timeout = min(max(timeout, .milliseconds(100)), .seconds(3600))
-        pool = ConnectionPool(connection, width: min(max(connections, 1), 64), timeout: timeout)
+        pool = ConnectionPool(connectionString, width: min(max(connections, 1), 64), timeout: timeout)
         listener = ChangeListener(pool, memory, table)
+    }
+
+    /// Returns a cache in the database that libpq's variables (`PGHOST`, `PGDATABASE`, `PGSERVICE` …) and files name.
+    ///
+    /// The parameters are those of ``init(connectionString:table:timeout:connections:)``.
+    public static func environment(
+        table: Table = .standard,
+        timeout: Duration = .seconds(5),
+        connections: Int = 2
+    ) -> PostgreSQLTokenCache {
+        PostgreSQLTokenCache(connectionString: "", table: table, timeout: timeout, connections: connections)
     }
 
     deinit {

@@ -27,10 +27,10 @@ extension AuthenticatedClient {
     /// Starts to send `body`, which is read piece by piece. The answer is returned in memory.
     ///
     /// POST and PUT are usual methods. The progress is that of the upload; it starts again if the request has to be
-    /// repeated, after a 401 for example. ``Transfer/value`` throws the errors of ``send(_:body:)``.
-    public func upload(_ body: RequestBody, with request: HTTPRequest) -> Transfer {
+    /// repeated, after a 401 for example. ``ResourceTransfer/value`` throws the errors of ``send(_:body:)``.
+    public func upload(_ body: RequestBody, with request: HTTPRequest) -> ResourceTransfer {
         let client = self
-        return Transfer { meter in
+        return ResourceTransfer { meter in
             try await ResourceCall(client).run(request, body, meter) { exchange in
                 (exchange.response, try await exchange.wholeBody(atMost: client.maximumResponseBytes))
             }
@@ -45,11 +45,11 @@ extension AuthenticatedClient {
     /// file: its body is returned in memory. If `path` is not a regular file but a FIFO or a device, the bytes are
     /// written as they arrive. If the reader of a FIFO goes away, a program that does not ignore SIGPIPE receives it.
     ///
-    /// ``Transfer/value`` throws the errors of ``send(_:body:)``, and `.fileUnavailable` when the file cannot be
+    /// ``ResourceTransfer/value`` throws the errors of ``send(_:body:)``, and `.fileUnavailable` when the file cannot be
     /// written: before anything is sent, if that is known by then.
-    public func download(_ request: HTTPRequest, body: RequestBody? = nil, to path: String) -> Transfer {
+    public func download(_ request: HTTPRequest, body: RequestBody? = nil, to path: String) -> ResourceTransfer {
         let client = self
-        return Transfer { meter in
+        return ResourceTransfer { meter in
             // Opened before anything is sent: an answer that cannot be stored is not requested.
             let file = try await PartialFile.open(path)
             do {
@@ -78,36 +78,37 @@ extension AuthenticatedClient {
 extension HTTPResponse {
     /// The length of the body, unless it is that of a compressed one.
     var contentLength: Int64? {
-        headerFields[.contentEncoding] != nil ? nil : headerFields[.contentLength].flatMap { Int64($0) }.flatMap { $0 >= 0 ? $0 : nil }
+        headerFields[.contentEncoding] != nil
+            ? nil : headerFields[.contentLength].flatMap { Int64($0) }.flatMap { $0 >= 0 ? $0 : nil }
     }
 }
 
 /// The body of an answer, piece by piece, for one loop. Leaving it ends the connection.
 ///
 /// If the loop is slow, the server is slowed down: the buffer is bounded. A body that ends early ends the loop with
-/// `AuthenticationError.network`; a cancelled task ends it with `CancellationError`.
+/// `AuthenticationError` of the family `.network`; a cancelled task ends it with `CancellationError`.
 ///
 /// ```swift
-/// let (_, body) = try await client.stream(HTTPRequest(.get, to: url))
+/// let (_, body) = try await client.stream(AuthenticatedClient.request(.get, to: url))
 /// for try await piece in body { consume(piece) }
 /// ```
 public struct ResponseBody: AsyncSequence, Sendable {
     /// A piece of the body: at least one byte.
     public typealias Element = [UInt8]
 
-    private let exchange: any HTTPExchange
+    private let exchange: any TransportExchange
 
-    init(_ exchange: any HTTPExchange) {
+    init(_ exchange: any TransportExchange) {
         self.exchange = exchange
     }
 
     /// The iterator of the loop.
     public struct AsyncIterator: AsyncIteratorProtocol {
-        let exchange: any HTTPExchange
+        let exchange: any TransportExchange
 
         /// Returns the next piece; `nil` after the whole body.
         ///
-        /// - Throws: `AuthenticationError.network` when the body ends early; `CancellationError` when the task was cancelled.
+        /// - Throws: `AuthenticationError` of the family `.network` when the body ends early; `CancellationError` when the task was cancelled.
         public mutating func next() async throws -> [UInt8]? {
             try await exchange.next()
         }

@@ -57,23 +57,23 @@ public final class AuthenticatedClient: Sendable {
     ///   - scopes: The scopes of one resource.
     ///   - authority: Another authority of the same kind and cloud, a tenant or a B2C policy; `nil` means the
     ///     application's.
+    ///   - scheme: How requests show the token. With `.pop`, each one is signed, and signed once more with the API's nonce
+    ///     if the API demands one. `.bearer` unless given.
     ///   - transport: How requests are sent; `nil` means the application's transport. Streaming needs a
     ///     `StreamingHTTPTransport`, such as `CurlTransport`.
     ///   - timeout: The most that one call may take in all, the waits that a server asks for included. For transfers
     ///     it bounds these waits alone. One minute unless given.
     ///   - maximumResponseBytes: The largest body that is given back in memory; 16 MiB unless given, and above it
     ///     `.malformedResponse`.
-    ///   - scheme: How requests show the token. With `.pop`, each one is signed, and signed once more with the API's nonce
-    ///     if the API demands one. `.bearer` unless given.
     public convenience init(
         application: PublicClientApplication,
         account: Account,
         scopes: Set<Scope>,
         authority: Authority? = nil,
+        scheme: AuthenticationScheme = .bearer,
         transport: (any HTTPTransport)? = nil,
         timeout: Duration = .seconds(60),
-        maximumResponseBytes: Int = 16 << 20,
-        scheme: AuthenticationScheme = .bearer
+        maximumResponseBytes: Int = 16 << 20
     ) {
         self.init(
             application: application,
@@ -216,7 +216,7 @@ public final class AuthenticatedClient: Sendable {
     ///
     /// The client sets `Authorization` and the fields that frame the message. Cancelling the task ends the call at
     /// once.
-    /// - Throws: `AuthenticationError.interactionRequired` when a person is needed, with the `claims` to pass on if the
+    /// - Throws: `AuthenticationError` of the family `.interactionRequired` when a person is needed, with the `claims` to pass on if the
     ///   resource made a claims challenge, and with its `challenge` if it demands more scopes or another authentication:
     ///   `.insufficientScope`, `.insufficientUserAuthentication`; every other error of `acquireTokenSilently(_:)`; `.network` when no answer
     ///   came, or not in time; `.malformedResponse` when a redirect is not followed, and above the limit;
@@ -254,7 +254,7 @@ extension HTTPRequest {
     }
 }
 
-extension HTTPExchange {
+extension TransportExchange {
     /// Returns the rest of the body.
     ///
     /// - Throws: `.malformedResponse` above `limit`.

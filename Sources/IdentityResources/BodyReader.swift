@@ -5,7 +5,7 @@ import Synchronization
 import SystemSupport
 
 /// A reader that reads a body once, from its beginning to its end.
-final class BodyReader: HTTPBodySource {
+final class BodyReader: TransportBody {
     private struct State {
         /// The remaining segments, the next segment first, each with its length.
         var segments: [(RequestBody.Segment, Int64)]

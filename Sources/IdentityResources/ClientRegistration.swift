@@ -69,7 +69,7 @@ extension ClientRegistration {
     /// ```swift
     /// do {
     ///     registration = try await ClientRegistration.obtain(of: software, at: authority, cache: cache)
-    /// } catch let error as AuthenticationError where .clientNotRegistered ~= error.code {
+    /// } catch let error as AuthenticationError where error.code == . {
     ///     show(error.message)  // what to register by hand
     /// }
     /// ```

@@ -6,17 +6,8 @@ import IdentityClient
 import OAuthWire
 
 extension HTTPRequest {
-    /// Creates a request to a web address. The address is checked when the request is sent.
-    ///
-    /// ```swift
-    /// HTTPRequest(.get, to: users, query: ["$filter": "startswith(givenName,'O''Brien')", "$top": "25"])
-    /// ```
-    /// - Parameters:
-    ///   - method: The method.
-    ///   - url: The address; a fragment is left out.
-    ///   - query: Names and values to add to the address's query. They are percent-encoded here.
-    ///   - headerFields: More header fields.
-    public init(
+    /// As ``AuthenticatedClient/request(_:to:query:headerFields:)``.
+    package init(
         _ method: HTTPRequest.Method,
         to url: URL,
         query: KeyValuePairs<String, String> = [:],
@@ -40,5 +31,26 @@ extension HTTPRequest {
             path: path,
             headerFields: headerFields
         )
+    }
+}
+
+extension AuthenticatedClient {
+    /// Returns a request to a web address. The address is checked when the request is sent.
+    ///
+    /// ```swift
+    /// let request = AuthenticatedClient.request(.get, to: users, query: ["$filter": "startswith(givenName,'O''Brien')", "$top": "25"])
+    /// ```
+    /// - Parameters:
+    ///   - method: The method.
+    ///   - url: The address; a fragment is left out.
+    ///   - query: Names and values to add to the address's query. They are percent-encoded here.
+    ///   - headerFields: More header fields.
+    public static func request(
+        _ method: HTTPRequest.Method,
+        to url: URL,
+        query: KeyValuePairs<String, String> = [:],
+        headerFields: HTTPFields = [:]
+    ) -> HTTPRequest {
+        HTTPRequest(method, to: url, query: query, headerFields: headerFields)
     }
 }

@@ -12,7 +12,7 @@ import SystemSupport
 /// ```swift
 /// let resource = try await ProtectedResource.discover(at: "https://api.example.com/mcp")
 /// let authority = try resource.authority()
-/// let configuration = PublicClientApplication.Configuration(clientID: clientID, authority: authority, cache: cache)
+/// let configuration = ClientConfiguration(clientID: clientID, authority: authority, cache: cache)
 /// ```
 /// - SeeAlso: [RFC 9728](https://www.rfc-editor.org/rfc/rfc9728)
 public struct ProtectedResource: Hashable, Sendable {

@@ -7,7 +7,7 @@ import OAuthWire
 /// to be repeated; they are never held in memory.
 ///
 /// ```swift
-/// let answer = try await client.send(HTTPRequest(.post, to: url), body: .json(bytes))
+/// let answer = try await client.send(AuthenticatedClient.request(.post, to: url), body: .json(bytes))
 /// ```
 public struct RequestBody: Sendable {
     /// A piece of the body.

@@ -37,7 +37,7 @@ package struct ResourceCall: Sendable {
         _ meter: ProgressMeter? = nil,
         within limit: Duration? = nil,
         signingIn allowed: SignIns = .always,
-        reading: @escaping @Sendable (any HTTPExchange) async throws -> Answer
+        reading: @escaping @Sendable (any TransportExchange) async throws -> Answer
     ) async throws -> Answer {
         var (signIns, canBeRefused) = (0, false)
         while true {
@@ -71,7 +71,7 @@ package struct ResourceCall: Sendable {
         to request: HTTPRequest,
         _ body: RequestBody?,
         _ meter: ProgressMeter?
-    ) async throws -> any HTTPExchange {
+    ) async throws -> any TransportExchange {
         var (route, body) = (try ResourceRoute(request.describing(body), reach: client.reach), body)
         var token = try await client.tokens.current()
         var history = ResourceDecision.History(sentToken: true, isTokenNew: token.source == .identityProvider)
@@ -163,7 +163,7 @@ package struct ResourceCall: Sendable {
         _ token: AuthenticationResult,
         _ body: RequestBody?,
         _ meter: ProgressMeter?
-    ) async throws -> any HTTPExchange {
+    ) async throws -> any TransportExchange {
         var request = route.request
         if route.carriesToken {
             let (origin, clock) = (route.address.origin, client.application.configuration.clock)
@@ -230,7 +230,7 @@ extension AuthenticationError {
     }
 }
 
-extension HTTPExchange {
+extension TransportExchange {
     /// Reads the body of an unused answer, if it is short, so that the connection can be reused.
     fileprivate func drainIfShort() async {
         guard let length = response.contentLength, length <= 64 << 10 else { return }

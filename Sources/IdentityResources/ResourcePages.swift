@@ -80,7 +80,7 @@ public struct ResourcePages: AsyncSequence, Sendable {
             let (response, body) = try await client.send(request)
             guard response.status.kind == .successful else { throw UnexpectedResponse(response: response, body: body) }
             let page = try ResourcePage(response: response, body: body)
-            if let link = page.nextLink { next = Result { try following(link, after: route) } }
+            if let link = page.link { next = Result { try following(link, after: route) } }
             return page
         }
 
@@ -115,8 +115,11 @@ public struct ResourcePage: Sendable {
     /// The page's JSON.
     public let body: [UInt8]
 
-    /// The address of the next page, as the server wrote it; `nil` on the last page.
-    public let nextLink: String?
+    /// The address of the next page; `nil` on the last page.
+    public var nextLink: URL? { link.flatMap { URL(string: $0) } }
+
+    /// The same, as the server wrote it.
+    let link: String?
 
     private struct Links: Decodable {
         let nextLink: String?
@@ -133,7 +136,7 @@ public struct ResourcePage: Sendable {
     init(response: HTTPResponse, body: [UInt8]) throws {
         self.response = response
         self.body = body
-        nextLink = try Self.decode(Links.self, from: body, with: JSONDecoder()).nextLink
+        link = try Self.decode(Links.self, from: body, with: JSONDecoder()).nextLink
     }
 
     /// Returns the members of the page's `value`.

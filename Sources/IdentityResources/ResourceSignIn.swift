@@ -23,7 +23,7 @@ public struct ResourceSignIn: Sendable {
     /// ```swift
     /// signIn.interaction = .never  // in a daemon
     /// ```
-    public enum Interaction: Sendable {
+    @nonexhaustive public enum Interaction: Sendable {
         /// Never: where a person is needed, the call throws `.interactionRequired`.
         case never
         /// The person, on a page of the system's browser, which asks before the first sign-in at a server. A browser that
@@ -187,11 +187,7 @@ private final class SignedInResource: Sendable {
             }
             return current.withLock { $0 = after }
         }
-        let parameters = InteractiveParameters(
-            scopes: before.known.scopes,
-            account: before.account,
-            meeting: error
-        )
+        let parameters = error.interactiveParameters(scopes: before.known.scopes, account: before.account)
         _ = try await before.application.acquireTokenInteractively(parameters)
         let known = current.withLock { current in
             current.known.scopes = parameters.scopes

@@ -37,7 +37,7 @@ public struct TransferProgress: Hashable, Sendable {
 /// for await progress in transfer.progress { show(progress.fraction) }
 /// let (response, body) = try await transfer.value
 /// ```
-public final class Transfer: Sendable {
+public final class ResourceTransfer: Sendable {
     /// The progress: at most twenty times a second, always the newest value, and the last value if the transfer
     /// succeeds. The sequence ends with the transfer. It supports one loop, and it need not be read.
     public let progress: AsyncStream<TransferProgress>

@@ -6,14 +6,14 @@ import SystemSupport
 /// Holds answers back until a test lets them go, to test events *during* a request.
 ///
 /// ```swift
-/// let gate = Gate()
+/// let gate = TestGate()
 /// provider.failNext(.token, with: .held(by: gate))
 /// let token = Task { try await application.acquireTokenSilently(scopes: scopes, account: account) }
 /// try await provider.waitForRequest(.token)
 /// // … sign the account out …
 /// gate.open()
 /// ```
-public final class Gate: Sendable {
+public final class TestGate: Sendable {
     private let promise = Promise<Void>()
 
     /// Creates a closed gate.

@@ -26,7 +26,7 @@ struct Demonstration {
         provider.settings.accessTokenLifetime = Self.lifetime
         let authority = try provider.listen()
         issuer = authority.description
-        var configuration = PublicClientApplication.Configuration(
+        var configuration = ClientConfiguration(
             clientID: ClientID(rawValue: Self.clientID),
             authority: authority,
             cache: FileTokenCache(directory: cacheDirectory)

@@ -83,7 +83,7 @@ extension EndToEnd {
         func withoutASessionPromptNoneNeedsThePerson(name: Provider.Name) async throws {
             let program = try Program(at: Provider(name), with: .chromium)
             let error = try await program.signInError { $0.prompt = .none }
-            #expect(AuthenticationError.interactionRequired ~= error)
+            #expect(AuthenticationError.Code.interactionRequired ~= error)
             #expect(error.serverError?.error == (name == .glewlwyd ? "interaction_required" : "login_required"))
             #expect(try await program.app.allAccounts().isEmpty)
             #expect(try await program.person.lastPage().title == "Not signed in")

@@ -40,7 +40,7 @@ extension EndToEnd {
             program.clock.advance(by: try program.provider.accessTokenLifetime)
             let error = try await program.tokenError(for: account)
             #expect(error.code == .signInExpired)
-            #expect(AuthenticationError.interactionRequired ~= error)
+            #expect(AuthenticationError.Code.interactionRequired ~= error)
             #expect(try await program.app.allAccounts().map(\.id) == [account.id], "whom to ask to sign in again")
 
             let again = try await program.signIn { $0.account = account }
@@ -108,7 +108,7 @@ extension EndToEnd {
             await #expect(processExitsWith: .success) {
                 [name = name as Provider.Name, tokens = tokens as String, expected = first.accessToken as String] in
                 let provider = try Provider(name)
-                var configuration = PublicClientApplication.Configuration(
+                var configuration = ClientConfiguration(
                     clientID: try provider.clientID,
                     authority: try provider.authority,
                     cache: FileTokenCache(directory: tokens)

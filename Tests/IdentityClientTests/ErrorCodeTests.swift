@@ -23,9 +23,9 @@ import Testing
     @Test func catchesByPattern() {
         do {
             throw AuthenticationError(.signInExpired, "Sign in again.")
-        } catch AuthenticationError.network {
+        } catch AuthenticationError.Code.network {
             Issue.record("matched another code")
-        } catch AuthenticationError.interactionRequired {
+        } catch AuthenticationError.Code.interactionRequired {
         } catch {
             Issue.record("did not match")
         }

@@ -13,8 +13,8 @@ import Testing
     private let directory = FileManager.default.temporaryDirectory.path + "/identity-stores-\(UUID().uuidString)"
 
     /// A directory of files is the keyring.
-    @Test(.timeLimit(.minutes(3)), arguments: [TokenStore.encryptedFile, .memory])
-    func keepsWhatEveryCachePromises(_ store: TokenStore) async throws {
+    @Test(.timeLimit(.minutes(3)), arguments: [TokenLocation.encryptedFile, .memory])
+    func keepsWhatEveryCachePromises(_ store: TokenLocation) async throws {
         defer { try? FileManager.default.removeItem(atPath: directory) }
         let directory = directory
         try await TokenCacheConformance(isShared: store != .memory, costRecords: nil) {
@@ -26,9 +26,9 @@ import Testing
     @Test(
         .enabled(if: keyringSupport != nil, "run Scripts/test-keyring"),
         .timeLimit(.minutes(5)),
-        arguments: [TokenStore.keyring, .encryptedFile]
+        arguments: [TokenLocation.keyring, .encryptedFile]
     )
-    func keepsItWithGNOMEKeyring(_ store: TokenStore) async throws {
+    func keepsItWithGNOMEKeyring(_ store: TokenLocation) async throws {
         let session = try KeyringSession(.unlocked)
         try await TokenCacheConformance(costRecords: nil) {
             let keyring = try session.cache()

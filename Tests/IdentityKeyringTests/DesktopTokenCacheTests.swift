@@ -13,7 +13,9 @@ import Testing
     private let directory = FileManager.default.temporaryDirectory.path + "/identity-desktop-\(UUID().uuidString)"
     private let record = CacheRecord(bytes: Array("secret-canary".utf8))
 
-    private func cache(_ policy: StorePolicy, keyringIs problem: AuthenticationError.Code? = nil) -> DesktopTokenCache {
+    private func cache(_ policy: LocationPolicy, keyringIs problem: AuthenticationError.Code? = nil)
+        -> DesktopTokenCache
+    {
         DesktopTokenCache(policy: policy, directory: directory, keyring: keyring) {
             if let problem { throw AuthenticationError(problem, "The keyring is away.") }
         }
@@ -46,13 +48,13 @@ import Testing
             (.standard.accepting(.file), nil, .keyringNoService, nil),
             (.require(.memory), .file, nil, nil),
             (.prefer(.file, else: .keyring), .keyring, nil, .keyring),
-        ] as [(StorePolicy, TokenStore?, AuthenticationError.Code?, TokenStore?)]
+        ] as [(LocationPolicy, TokenLocation?, AuthenticationError.Code?, TokenLocation?)]
     )
     func decidesByThePolicy(
-        policy: StorePolicy,
-        remembered: TokenStore?,
+        policy: LocationPolicy,
+        remembered: TokenLocation?,
         problem: AuthenticationError.Code?,
-        expected: TokenStore?
+        expected: TokenLocation?
     ) {
         let error = problem.map { AuthenticationError($0, "away") }
         let chosen = try? StoreChoice.decide(policy, remembered: remembered, problem: error).store  // Refused: none.
@@ -65,14 +67,14 @@ import Testing
         defer { try? FileManager.default.removeItem(atPath: directory) }
         #expect(try await cache(.standard).replace(nil, with: record, for: key()))
         let absent = AbsentKeyring()
-        let policy = listsAnother ? StorePolicy.prefer(.encryptedFile, else: .file) : .standard
+        let policy = listsAnother ? LocationPolicy.prefer(.encryptedFile, else: .file) : .standard
         let later = DesktopTokenCache(policy: policy, directory: directory, keyring: absent) { throw absent.error }
         let account = try key()
         let group = account.group
         let calls: [@Sendable () async throws -> Void] = [
             { _ = try await later.record(for: account) }, { _ = try await later.records(of: .account, in: group) },
             { _ = try await later.replace(nil, with: CacheRecord("x"), for: randomKey(group: group.name)) },
-            { try await later.checkWritable(in: group) }, { _ = try await later.openedStore(for: group) },
+            { try await later.checkWritable(in: group) }, { _ = try await later.openedLocation(for: group) },
         ]
         for call in calls {
             let error = await #expect(throws: AuthenticationError.self) { try await call() }
@@ -109,14 +111,14 @@ import Testing
         let other = cache(.prefer(.encryptedFile, else: .file), keyringIs: .keyringNoService)
         try await other.checkWritable(in: group)
         #expect(try await other.replace(nil, with: record, for: key()))
-        #expect(try await other.openedStore(for: group).store == .file)
+        #expect(try await other.openedLocation(for: group).location == .file)
     }
 
     @Test(.timeLimit(.minutes(1))) func saysBeforehandThatThereIsNoPlaceForFiles() async throws {
         try Data().write(to: URL(filePath: directory))
         defer { try? FileManager.default.removeItem(atPath: directory) }
         let group = try CacheGroup("desktop")
-        for policy in [StorePolicy.standard, .require(.keyring), .require(.file)] {
+        for policy in [LocationPolicy.standard, .require(.keyring), .require(.file)] {
             let cache = cache(policy)
             let error = await #expect(throws: AuthenticationError.self, "\(policy)") {
                 try await cache.checkWritable(in: group)
@@ -137,18 +139,18 @@ import Testing
     @Test(.timeLimit(.minutes(1))) func staysWithTheStoreItChose() async throws {
         defer { try? FileManager.default.removeItem(atPath: directory) }
         let group = try CacheGroup("desktop")
-        let policy = StorePolicy.prefer(.encryptedFile, else: .file)
+        let policy = LocationPolicy.prefer(.encryptedFile, else: .file)
         let first = cache(policy, keyringIs: .keyringNoService)
         #expect(try await first.record(for: key()) == nil)
         #expect(files().isEmpty)
         #expect(try await first.replace(nil, with: record, for: key()))
-        let reason = try await first.openedStore(for: group).reason
+        let reason = try await first.openedLocation(for: group).reason
         if case .fallback(let error) = reason { #expect(error.code == .keyringNoService) } else { Issue.record() }
 
         let second = cache(policy)
         #expect(try await second.record(for: key()) == record)
-        let opened = try await second.openedStore(for: group)
-        #expect(opened.store == .file)
+        let opened = try await second.openedLocation(for: group)
+        #expect(opened.location == .file)
         if case .remembered = opened.reason {} else { Issue.record("\(opened.explanation)") }
         await #expect(throws: AuthenticationError.self) { _ = try await cache(.standard).record(for: key()) }
     }
@@ -157,7 +159,7 @@ import Testing
     @Test(.timeLimit(.minutes(1))) func movesTheTokensAtTheNextStartWithAKeyring() async throws {
         defer { try? FileManager.default.removeItem(atPath: directory) }
         let (group, two) = (try CacheGroup("desktop"), CacheRecord("secret-canary 2"))
-        let policy = StorePolicy.prefer(.encryptedFile, else: .file)
+        let policy = LocationPolicy.prefer(.encryptedFile, else: .file)
         let first = cache(policy, keyringIs: .keyringNoService)
         #expect(try await first.replace(nil, with: record, for: key()))
         // A keyring that is locked now is asked again the next time.
@@ -178,7 +180,7 @@ import Testing
 
     @Test(.timeLimit(.minutes(1))) func asksTheKeyringOnceInAProgram() async throws {
         defer { try? FileManager.default.removeItem(atPath: directory) }
-        let policy = StorePolicy.prefer(.encryptedFile, else: .file)
+        let policy = LocationPolicy.prefer(.encryptedFile, else: .file)
         let first = cache(policy, keyringIs: .keyringNoService)
         #expect(try await first.replace(nil, with: record, for: key()))
         let asked = Mutex(0)
@@ -196,7 +198,7 @@ import Testing
     @Test(.timeLimit(.minutes(1)), arguments: [true, false])
     func leavesTokensWhereTheProgramWantsThem(isMovedThere: Bool) async throws {
         defer { try? FileManager.default.removeItem(atPath: directory) }
-        let policy = StorePolicy.prefer(.encryptedFile, else: .file)
+        let policy = LocationPolicy.prefer(.encryptedFile, else: .file)
         let first = cache(isMovedThere ? policy : .require(.file), keyringIs: .keyringNoService)
         #expect(try await first.replace(nil, with: record, for: key()))
         if isMovedThere { try await first.move(to: .file, in: CacheGroup("desktop")) }
@@ -207,14 +209,14 @@ import Testing
 
     @Test(.timeLimit(.minutes(1))) func movesAndFollowsAMove() async throws {
         defer { try? FileManager.default.removeItem(atPath: directory) }
-        let policy = StorePolicy.prefer(.file, else: .encryptedFile, .keyring)
+        let policy = LocationPolicy.prefer(.file, else: .encryptedFile, .keyring)
         let one = cache(policy)
         let other = cache(policy)
         #expect(try await one.replace(nil, with: record, for: key()))
         #expect(try await other.record(for: key()) == record)
-        for store in [TokenStore.encryptedFile, .keyring, .file] {
+        for store in [TokenLocation.encryptedFile, .keyring, .file] {
             try await one.move(to: store, in: CacheGroup("desktop"))
-            #expect(try await one.openedStore(for: CacheGroup("desktop")).store == store)
+            #expect(try await one.openedLocation(for: CacheGroup("desktop")).location == store)
             #expect(try await other.record(for: key()) == record)
             #expect(files().contains { $0.contains("secret-canary") } == (store == .file))
         }

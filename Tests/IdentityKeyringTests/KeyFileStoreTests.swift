@@ -11,7 +11,7 @@ import Testing
     private let directory = FileManager.default.temporaryDirectory.path + "/identity-key-file-\(UUID().uuidString)"
     private let record = CacheRecord("secret-canary")
 
-    private func cache(_ policy: StorePolicy) -> DesktopTokenCache {
+    private func cache(_ policy: LocationPolicy) -> DesktopTokenCache {
         DesktopTokenCache(policy: policy, directory: directory + "/state", keyring: InMemoryTokenCache()) {
             throw AuthenticationError(.keyringNoService, "There is no keyring.")
         }
@@ -45,12 +45,12 @@ import Testing
     @Test(.timeLimit(.minutes(1)), arguments: [true, false])
     func findsTokensWhoseKeyHasAnotherPlaceNow(_ isTheSame: Bool) async throws {
         defer { try? FileManager.default.removeItem(atPath: directory) }
-        let old = TokenStore.encryptedFile(key: try await newKey())
+        let old = TokenLocation.encryptedFile(key: try await newKey())
         let key = try randomKey()
         #expect(try await cache(.require(old)).replace(nil, with: record, for: key))
         try FileManager.default.moveItem(atPath: directory + "/keys", toPath: directory + "/moved")
         let file = isTheSame ? try KeyFile(path: directory + "/moved/key") : try await newKey("other")
-        let new = TokenStore.encryptedFile(key: file)
+        let new = TokenLocation.encryptedFile(key: file)
         let before = try files()
         #expect(await code { try await cache(.require(new)).record(for: key) } == .cache)
         guard isTheSame else {
@@ -66,14 +66,14 @@ import Testing
 
     @Test(.timeLimit(.minutes(1))) func remembersThePlaceOfTheKey() async throws {
         defer { try? FileManager.default.removeItem(atPath: directory) }
-        let (store, key) = (TokenStore.encryptedFile(key: try await newKey()), try randomKey())
+        let (store, key) = (TokenLocation.encryptedFile(key: try await newKey()), try randomKey())
         #expect(try await cache(.require(store)).replace(nil, with: record, for: key))
         #expect(try !hasClearText())
         let later = cache(.standard.acceptingAnyKeyFile())
         #expect(try await later.record(for: key) == record)
-        #expect(try await later.openedStore(for: key.group).store == store)
+        #expect(try await later.openedLocation(for: key.group).location == store)
         #expect(try await cache(.standard.accepting(store)).record(for: key) == record)
-        let others = [StorePolicy.standard, .require(.encryptedFile(key: try await newKey("other")))]
+        let others = [LocationPolicy.standard, .require(.encryptedFile(key: try await newKey("other")))]
         for policy in others {
             #expect(await code { _ = try await cache(policy).record(for: key) } == .cache)
         }
@@ -81,17 +81,17 @@ import Testing
 
     @Test(.timeLimit(.minutes(1))) func isChosenForWantOfAKeyring() async throws {
         defer { try? FileManager.default.removeItem(atPath: directory) }
-        let (store, key) = (TokenStore.encryptedFile(key: try await newKey()), try randomKey())
+        let (store, key) = (TokenLocation.encryptedFile(key: try await newKey()), try randomKey())
         let cache = cache(.prefer(.encryptedFile, else: store, .file))
         #expect(try await cache.replace(nil, with: record, for: key))
-        #expect(try await cache.openedStore(for: key.group).store == store)
+        #expect(try await cache.openedLocation(for: key.group).location == store)
         #expect(try !hasClearText())
     }
 
     @Test(.timeLimit(.minutes(1))) func losesNothingWithALostKey() async throws {
         defer { try? FileManager.default.removeItem(atPath: directory) }
         let (file, key, other) = (try await newKey(), try randomKey(), try randomKey())
-        let policy = StorePolicy.require(.encryptedFile(key: file))
+        let policy = LocationPolicy.require(.encryptedFile(key: file))
         #expect(try await cache(policy).replace(nil, with: record, for: key))
         let before = try files()
         let path = "\(directory)/keys/key"
@@ -119,14 +119,14 @@ import Testing
     @Test(.timeLimit(.minutes(1))) func movesFromKeyToKey() async throws {
         defer { try? FileManager.default.removeItem(atPath: directory) }
         let (one, two, key) = (try await newKey("one"), try await newKey("two"), try randomKey())
-        let policy = StorePolicy.require(.encryptedFile(key: one)).accepting(.file).acceptingAnyKeyFile()
+        let policy = LocationPolicy.require(.encryptedFile(key: one)).accepting(.file).acceptingAnyKeyFile()
         let (cache, running) = (cache(policy), cache(policy))
         #expect(try await cache.replace(nil, with: record, for: key))
         #expect(try await running.record(for: key) == record)
-        let stores = [TokenStore.encryptedFile(key: two), .file, .encryptedFile(key: one), .encryptedFile(key: two)]
+        let stores = [TokenLocation.encryptedFile(key: two), .file, .encryptedFile(key: one), .encryptedFile(key: two)]
         for store in stores {
             try await cache.move(to: store, in: key.group)
-            #expect(try await running.openedStore(for: key.group).store == store)
+            #expect(try await running.openedLocation(for: key.group).location == store)
             #expect(try await running.record(for: key) == record)
             #expect(try hasClearText() == (store == .file))
             #expect(try files().keys.filter { $0.contains("/account-") }.count == 1)
@@ -138,7 +138,7 @@ import Testing
     @Test(.timeLimit(.minutes(1))) func givesUpTokensWhoseKeyIsLost() async throws {
         defer { try? FileManager.default.removeItem(atPath: directory) }
         let (file, key) = (try await newKey(), try randomKey())
-        let store = TokenStore.encryptedFile(key: file)
+        let store = TokenLocation.encryptedFile(key: file)
         #expect(try await cache(.require(store)).replace(nil, with: record, for: key))
         try FileManager.default.removeItem(atPath: "\(directory)/keys/key")
         let discarded = try await cache(.standard.acceptingAnyKeyFile()).discard(key.group)
@@ -151,7 +151,7 @@ import Testing
     /// Another program of the group has lost the marker, or removed it.
     @Test(.timeLimit(.minutes(1))) func findsTheFilesOfAListedKeyWithoutAMarker() async throws {
         defer { try? FileManager.default.removeItem(atPath: directory) }
-        let (store, key) = (TokenStore.encryptedFile(key: try await newKey()), try randomKey())
+        let (store, key) = (TokenLocation.encryptedFile(key: try await newKey()), try randomKey())
         #expect(try await cache(.require(store)).replace(nil, with: record, for: key))
         try FileManager.default.removeItem(atPath: "\(directory)/state/suite/store-marker.json")
         #expect(try await cache(.require(.file).accepting(store)).record(for: key) == record)
@@ -159,6 +159,6 @@ import Testing
 
     @Test(arguments: ["encrypted:tpm=1", "encrypted:", "encrypted:key-file=relative", "encrypted:credential=a/b"])
     func knowsNoStoreWithAKeyElsewhere(name: String) {
-        #expect(TokenStore(named: name) == nil)
+        #expect(TokenLocation(named: name) == nil)
     }
 }

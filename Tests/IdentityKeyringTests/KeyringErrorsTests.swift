@@ -92,7 +92,7 @@ import Testing
     @Test(.timeLimit(.minutes(1))) func endsAReadInItsTimeWhateverItWaitsFor() async {
         let cache = KeyringTokenCache(applicationName: "Test")
         let error = await #expect(throws: AuthenticationError.self) {
-            try await cache.removingObstacles(within: .milliseconds(20)) { try await Gate().wait() }
+            try await cache.removingObstacles(within: .milliseconds(20)) { try await TestGate().wait() }
         }
         #expect(error?.code == .keyringTimedOut)
     }

@@ -13,13 +13,13 @@ import Testing
 /// Moves from store to store, with a directory of files as the keyring, so that processes share it.
 @Suite struct MovingTests {
     private let directory = FileManager.default.temporaryDirectory.path + "/identity-moving-\(UUID().uuidString)"
-    private static let policy = StorePolicy.prefer(.file, else: .encryptedFile, .keyring)
+    private static let policy = LocationPolicy.prefer(.file, else: .encryptedFile, .keyring)
 
     private static func cache(
         in directory: String,
         keyring: (any TokenCache)? = nil,
         lockTimeout: Duration = .seconds(5),
-        _ policy: StorePolicy = Self.policy
+        _ policy: LocationPolicy = Self.policy
     ) -> DesktopTokenCache {
         let keyring = keyring ?? FileTokenCache(directory: directory + "/keyring")
         let state = directory + "/state"
@@ -32,7 +32,7 @@ import Testing
     /// The key belongs to the group, and the files belong to a directory.
     @Test(.timeLimit(.minutes(1))) func leavesOtherDirectoriesTheirKey() async throws {
         defer { try? FileManager.default.removeItem(atPath: directory) }
-        let (policy, key) = (StorePolicy.standard.accepting(.file), try randomKey())
+        let (policy, key) = (LocationPolicy.standard.accepting(.file), try randomKey())
         let cache = Self.cache(in: directory, policy)
         func elsewhere() -> DesktopTokenCache { Self.cache(in: "\(directory)/elsewhere", keyring: keyring, policy) }
         #expect(try await cache.replace(nil, with: CacheRecord("x"), for: key))
@@ -58,7 +58,7 @@ import Testing
     func removesWithTheNextWriteWhatAnInterruptedMoveLeft(_ step: MoveStep) async throws {
         defer { try? FileManager.default.removeItem(atPath: directory) }
         let (path, key) = (directory, try randomKey())
-        let policy = StorePolicy.prefer(.keyring, else: .file)
+        let policy = LocationPolicy.prefer(.keyring, else: .file)
         let first = Self.cache(in: path, policy)
         #expect(try await first.replace(nil, with: CacheRecord("x"), for: key))
         await #expect(processExitsWith: .signal(SIGKILL)) {
@@ -149,7 +149,7 @@ import Testing
         failing.left.withLock { $0 = 2 }
         await #expect(throws: AuthenticationError.self) { try await cache.move(to: .keyring, in: group) }
         #expect(try await keyring.records(of: .account, in: group).count == 2)
-        #expect(try await cache.openedStore(for: group).store == .file)
+        #expect(try await cache.openedLocation(for: group).location == .file)
         failing.left.withLock { $0 = 1000 }
         try await cache.move(to: .encryptedFile, in: group)
         #expect(try await keyring.records(of: .account, in: group).isEmpty)
@@ -184,7 +184,7 @@ import Testing
         #expect(try await cache.replace(nil, with: lease, for: leaseKey))
         let move = Task { try await cache.move(to: .file, in: group) }
         await watched.waitForSweeps(of: .lease, count: 3)
-        #expect(try await Self.cache(in: directory).openedStore(for: group).store == .keyring)
+        #expect(try await Self.cache(in: directory).openedLocation(for: group).location == .keyring)
         // The holder can still store the new token and release the lease.
         #expect(try await cache.replace(CacheRecord("x"), with: CacheRecord("y"), for: key))
         #expect(try await cache.replace(lease, with: nil, for: leaseKey))
@@ -282,7 +282,7 @@ import Testing
         defer { try? FileManager.default.removeItem(atPath: directory) }
         let (cache, receiver) = (Self.cache(in: directory), InMemoryRedirectReceiver())
         let provider = try TestIdentityProvider()
-        var configuration = PublicClientApplication.Configuration(
+        var configuration = ClientConfiguration(
             clientID: "test-client",
             authority: provider.authority,
             cache: cache
@@ -310,9 +310,9 @@ import Testing
         let (files, marker) = (FileTokenCache(directory: directory + "/state"), StoreMarker.key(key.group))
         let damaged = CacheRecord(#"{"v":1,"store":"file","moves":\#(Int.max)}"#)
         #expect(try await files.replace(files.record(for: marker), with: damaged, for: marker))
-        for store in [TokenStore.keyring, .file] {
+        for store in [TokenLocation.keyring, .file] {
             try await cache.move(to: store, in: key.group)
-            #expect(try await Self.cache(in: directory).openedStore(for: key.group).store == store)
+            #expect(try await Self.cache(in: directory).openedLocation(for: key.group).location == store)
             #expect(try await cache.record(for: key) == CacheRecord("x"))
         }
     }
@@ -337,7 +337,7 @@ import Testing
                         [path = path as String, name = key.name as String, number = number as Int] in
                         let cache = MovingTests.cache(in: path)
                         let key = CacheKey(group: try CacheGroup("suite"), kind: .account, name: name)
-                        let stores = [TokenStore.encryptedFile, .keyring, .file]
+                        let stores = [TokenLocation.encryptedFile, .keyring, .file]
                         for round in 0..<25 {
                             if number > 1 {
                                 try await patiently { try await increment(key, in: cache) }
@@ -369,7 +369,8 @@ import Testing
                 group.addTask {
                     await #expect(processExitsWith: .success) { [path = path as String, number = number as Int] in
                         let policy =
-                            number % 2 == 0 ? StorePolicy.prefer(.file, else: .keyring) : .prefer(.keyring, else: .file)
+                            number % 2 == 0
+                            ? LocationPolicy.prefer(.file, else: .keyring) : .prefer(.keyring, else: .file)
                         let cache = MovingTests.cache(in: path, policy)
                         try #require(try await cache.replace(nil, with: CacheRecord("x"), for: randomKey()))
                     }

@@ -159,7 +159,9 @@ import Testing
         }
         let place = "host=localhost port=\(listener.port) user=worker password=hunter2 sslrootcert=/ca.pem"
         let key = try randomKey()
-        let error = try await authenticationError { try await PostgreSQLTokenCache(place).record(for: key) }
+        let error = try await authenticationError {
+            try await PostgreSQLTokenCache(connectionString: place).record(for: key)
+        }
         #expect(error.code == .cache && error.message.contains("verify-full unless"), "\(error.message)")
         #expect(!"\(error) \(error.message)".contains("hunter2"))
         // Nothing but the questions for TLS.

@@ -13,7 +13,7 @@ import Testing
 struct DatabaseProblemTests {
     @Test func printsTheDefinitionOfAMissingTable() async throws {
         let server = try TestServer(withTable: false)
-        let cache = PostgreSQLTokenCache(server.connection)
+        let cache = PostgreSQLTokenCache(connectionString: server.connection)
         let key = try randomKey()
         let error = try await authenticationError { try await cache.record(for: key) }
         #expect(error.code == .cache && error.message.contains(PostgreSQLTokenCache.Table.standard.definition))
@@ -26,7 +26,7 @@ struct DatabaseProblemTests {
         let table = try PostgreSQLTokenCache.Table("to\"kens; DROP x", schema: "My Schema")
         try server.sql("CREATE SCHEMA \"My Schema\"")
         try server.makeTable(table)
-        let cache = PostgreSQLTokenCache(server.connection, table: table)
+        let cache = PostgreSQLTokenCache(connectionString: server.connection, table: table)
         let key = try randomKey()
         #expect(try await cache.replace(nil, with: CacheRecord("one"), for: key))
         #expect(try await cache.record(for: key) == CacheRecord("one"))
@@ -39,7 +39,7 @@ struct DatabaseProblemTests {
     func printsTheRightsThatTheRoleLacks(_ right: String) async throws {
         let server = try TestServer()
         try server.sql("REVOKE \(right) ON identity_record FROM worker")
-        let cache = PostgreSQLTokenCache(server.connection)
+        let cache = PostgreSQLTokenCache(connectionString: server.connection)
         let key = try randomKey()
         let error = try await authenticationError { try await cache.reserve(1000, for: key) }
         #expect(error.code == .cachePermissions)
@@ -68,7 +68,7 @@ struct DatabaseProblemTests {
         try server.sql(
             "CREATE FUNCTION dropped() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RETURN NULL; END $$; \(definition)"
         )
-        let cache = PostgreSQLTokenCache(server.connection)
+        let cache = PostgreSQLTokenCache(connectionString: server.connection)
         let key = try randomKey()
         for _ in 0..<2 {
             let error = try await authenticationError { try await cache.reserve(1000, for: key) }
@@ -93,20 +93,28 @@ struct DatabaseProblemTests {
         let server = try TestServer()
         let key = try randomKey()
         let wrong = server.connection(user: "worker", password: "hunter2")
-        let refused = try await authenticationError { try await PostgreSQLTokenCache(wrong).record(for: key) }
+        let refused = try await authenticationError {
+            try await PostgreSQLTokenCache(connectionString: wrong).record(for: key)
+        }
         #expect(refused.code == .cachePermissions && refused.message.contains("28P01"))
         let without = "host=\(server.address) port=\(server.port) user=worker dbname=tokens passfile=/nowhere"
-        let asked = try await authenticationError { try await PostgreSQLTokenCache(without).record(for: key) }
+        let asked = try await authenticationError {
+            try await PostgreSQLTokenCache(connectionString: without).record(for: key)
+        }
         #expect(asked.code == .cachePermissions)
         let malformed = "password='hunter2"
-        let unread = try await authenticationError { try await PostgreSQLTokenCache(malformed).record(for: key) }
+        let unread = try await authenticationError {
+            try await PostgreSQLTokenCache(connectionString: malformed).record(for: key)
+        }
         #expect(unread.code == .cache)
         for error in [refused, asked, unread] { #expect(!"\(error) \(error.message)".contains("hunter2")) }
     }
 
     @Test func namesAMissingDatabase() async throws {
         let server = try TestServer()
-        let cache = PostgreSQLTokenCache(server.connection(user: "worker", password: "secret", database: "none"))
+        let cache = PostgreSQLTokenCache(
+            connectionString: server.connection(user: "worker", password: "secret", database: "none")
+        )
         let key = try randomKey()
         let error = try await authenticationError { try await cache.record(for: key) }
         #expect(error.code == .cache && error.message.contains("no database named \"none\" (3D000)"))
@@ -114,23 +122,26 @@ struct DatabaseProblemTests {
 
     @Test func saysThatTheServerIsNotThere() async throws {
         let key = try randomKey()
-        let cache = PostgreSQLTokenCache("host=127.0.0.1 port=1 user=worker dbname=tokens", timeout: .milliseconds(300))
+        let cache = PostgreSQLTokenCache(
+            connectionString: "host=127.0.0.1 port=1 user=worker dbname=tokens",
+            timeout: .milliseconds(300)
+        )
         let error = try await authenticationError { try await cache.record(for: key) }
         #expect(error.code == .cacheBusy && error.message.contains("Connection refused"))
     }
 
     @Test func saysThatTheServerOnlyReads() async throws {
         let server = try TestServer()
-        let cache = PostgreSQLTokenCache(server.connection, timeout: .seconds(20))
+        let cache = PostgreSQLTokenCache(connectionString: server.connection, timeout: .seconds(20))
         let key = try randomKey()
         #expect(try await cache.replace(nil, with: CacheRecord("one"), for: key))
         try server.sql("ALTER DATABASE \(server.database) SET default_transaction_read_only = on")
         // The cache waits: a standby may be promoted. What it was told counts, also if its last attempt is cut off.
-        let patient = PostgreSQLTokenCache(server.connection, timeout: .seconds(3))
+        let patient = PostgreSQLTokenCache(connectionString: server.connection, timeout: .seconds(3))
         let waited = try await authenticationError { try await patient.record(for: key) }
         #expect(waited.code == .cacheBusy && waited.message.contains("read-only"))
         let another = PostgreSQLTokenCache(
-            server.connection + " target_session_attrs=any",
+            connectionString: server.connection + " target_session_attrs=any",
             timeout: .seconds(20)
         )
         let error = try await authenticationError { try await another.reserve(100, for: key) }
@@ -140,7 +151,7 @@ struct DatabaseProblemTests {
 
     @Test func endsWhileAnotherSessionKeepsALock() async throws {
         let server = try TestServer()
-        let cache = PostgreSQLTokenCache(server.connection, timeout: .seconds(1))
+        let cache = PostgreSQLTokenCache(connectionString: server.connection, timeout: .seconds(1))
         let key = try randomKey()
         #expect(try await cache.replace(nil, with: CacheRecord("one"), for: key))
         let holder = try server.session()
@@ -176,7 +187,7 @@ struct DatabaseProblemTests {
 
     @Test func takesNoRecordThatIsTooLongAndNoKeyOfAnotherForm() async throws {
         let server = try TestServer()
-        let cache = PostgreSQLTokenCache(server.connection)
+        let cache = PostgreSQLTokenCache(connectionString: server.connection)
         let key = try randomKey()
         let long = CacheRecord(bytes: [UInt8](repeating: 0, count: 1 << 20 + 65))
         let refused = try await authenticationError { try await cache.replace(nil, with: long, for: key) }
@@ -199,7 +210,7 @@ struct DatabaseProblemTests {
         try server.sql("CREATE TABLESPACE small LOCATION '\(disk.path)'")
         let table = PostgreSQLTokenCache.Table.standard
         try server.sql(table.definition.dropLast() + " TABLESPACE small;" + table.grants(to: "worker"))
-        let cache = PostgreSQLTokenCache(server.connection)
+        let cache = PostgreSQLTokenCache(connectionString: server.connection)
         let key = try randomKey()
         #expect(try await cache.replace(nil, with: CacheRecord("one"), for: key))
         #expect(try await cache.reserve(100_000, for: key) == nil)

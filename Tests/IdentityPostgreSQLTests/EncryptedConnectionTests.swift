@@ -20,7 +20,8 @@ struct EncryptedConnectionTests {
     @Test func writesToTheServerOfItsAuthority() async throws {
         let (authority, server) = try await Self.server()
         let cache = PostgreSQLTokenCache(
-            server.connection + Self.place + " sslmode=verify-full sslrootcert=\(authority.certificate)"
+            connectionString: server.connection + Self.place
+                + " sslmode=verify-full sslrootcert=\(authority.certificate)"
         )
         let key = try randomKey()
         #expect(try await cache.replace(nil, with: one, for: key))
@@ -72,7 +73,13 @@ struct EncryptedConnectionTests {
             "\(whole) sslcert=\(issuer.directory.path)/\(name).pem sslkey=\(issuer.directory.path)/\(name).key"
         }
         let key = try randomKey()
-        #expect(try await PostgreSQLTokenCache(own(authority, "certified")).replace(nil, with: one, for: key))
+        #expect(
+            try await PostgreSQLTokenCache(connectionString: own(authority, "certified")).replace(
+                nil,
+                with: one,
+                for: key
+            )
+        )
         for connection in [whole + " sslcert=/nowhere", own(authority, "worker")] {
             let error = try await refusal(connection)
             #expect(error.code == .cachePermissions && error.message.contains("28000"), "\(error.message)")
@@ -86,7 +93,7 @@ struct EncryptedConnectionTests {
         let (authority, server) = try await Self.server()
         let relay = try Relay(to: #require(UInt16(server.port)))
         let cache = PostgreSQLTokenCache(
-            server.connection + Self.place
+            connectionString: server.connection + Self.place
                 + " port=\(relay.port) sslmode=verify-full sslrootcert=\(authority.certificate)"
         )
         relay.lose(.halfAnswer)
@@ -107,7 +114,7 @@ struct EncryptedConnectionTests {
 
     /// The error of a call that is not repeated until its time is up.
     private func refusal(_ connection: String) async throws -> AuthenticationError {
-        let (cache, key) = (PostgreSQLTokenCache(connection, timeout: .seconds(20)), try randomKey())
+        let (cache, key) = (PostgreSQLTokenCache(connectionString: connection, timeout: .seconds(20)), try randomKey())
         let begin = ContinuousClock.now
         let error = try await authenticationError { try await cache.record(for: key) }
         #expect(begin.duration(to: .now) < .seconds(10), "\(error.message)")

@@ -25,7 +25,7 @@ struct HostileServerTests {
         let server = try HostileServer(answer)
         let connection =
             "host=127.0.0.1 port=\(server.port) user=worker dbname=tokens sslmode=disable gssencmode=disable"
-        let cache = PostgreSQLTokenCache(connection, timeout: .seconds(2))
+        let cache = PostgreSQLTokenCache(connectionString: connection, timeout: .seconds(2))
         let key = try randomKey()
         let before = peakMemory
         let begin = ContinuousClock.now
@@ -40,7 +40,9 @@ struct HostileServerTests {
     @Test func believesAWriteInSpiteOfAFullQueue() async throws {
         func replace(_ answer: Answer) async throws -> Bool {
             let server = try HostileServer(answer)
-            let cache = PostgreSQLTokenCache("host=127.0.0.1 port=\(server.port) user=worker sslmode=disable")
+            let cache = PostgreSQLTokenCache(
+                connectionString: "host=127.0.0.1 port=\(server.port) user=worker sslmode=disable"
+            )
             return try await cache.replace(nil, with: CacheRecord("one"), for: randomKey())
         }
         #expect(try await replace(.fullQueue))
@@ -52,7 +54,7 @@ struct HostileServerTests {
     @Test func saysWhatAnEarlierAttemptWasTold() async throws {
         let server = try HostileServer(.starting)
         let connection = "host=127.0.0.1 port=\(server.port) user=worker sslmode=disable gssencmode=disable"
-        let cache = PostgreSQLTokenCache(connection, timeout: .seconds(1))
+        let cache = PostgreSQLTokenCache(connectionString: connection, timeout: .seconds(1))
         let error = try await authenticationError { try await cache.record(for: randomKey()) }
         #expect(error.code == .cacheBusy && error.message.contains("57P03"), "\(error.message)")
         #expect(server.connections.value > 1)

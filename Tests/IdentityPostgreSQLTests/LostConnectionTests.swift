@@ -29,22 +29,22 @@ struct LostConnectionTests {
     ) async throws {
         let server = try TestServer()
         let relay = try Relay(to: #require(UInt16(server.port)))
-        let cache = PostgreSQLTokenCache(server.connection + " port=\(relay.port)")
+        let cache = PostgreSQLTokenCache(connectionString: server.connection + " port=\(relay.port)")
         let key = try randomKey()
         if change.old != nil { #expect(try await cache.replace(nil, with: change.old, for: key)) }
         relay.lose(isDone ? .answer(afterRequestHaving: change.statement) : .request(having: change.statement))
         #expect(try await cache.replace(change.old, with: change.new, for: key))
         #expect(relay.count == 1)
-        #expect(try await PostgreSQLTokenCache(server.connection).record(for: key) == change.new)
+        #expect(try await PostgreSQLTokenCache(connectionString: server.connection).record(for: key) == change.new)
     }
 
     @Test func doesNotTakeAnothersEqualRecordForItsOwn() async throws {
         let server = try TestServer()
         let relay = try Relay(to: #require(UInt16(server.port)))
-        let cache = PostgreSQLTokenCache(server.connection + " port=\(relay.port)")
+        let cache = PostgreSQLTokenCache(connectionString: server.connection + " port=\(relay.port)")
         let key = try randomKey()
         #expect(try await cache.replace(nil, with: one, for: key))
-        #expect(try await PostgreSQLTokenCache(server.connection).replace(one, with: two, for: key))
+        #expect(try await PostgreSQLTokenCache(connectionString: server.connection).replace(one, with: two, for: key))
         relay.lose(.request(having: "UPDATE "))
         #expect(try await !cache.replace(one, with: two, for: key))
         #expect(relay.count == 1)
@@ -52,7 +52,8 @@ struct LostConnectionTests {
 
     @Test func countsEveryIncrementWhileConnectionsAreLost() async throws {
         let server = try TestServer()
-        let caches = (0..<4).map { _ in PostgreSQLTokenCache(server.connection, timeout: .seconds(20)) }
+        let caches = (0..<4).map { _ in PostgreSQLTokenCache(connectionString: server.connection, timeout: .seconds(20))
+        }
         let key = try randomKey()
         #expect(try await caches[0].replace(nil, with: CacheRecord("0"), for: key))
         let kills = Kills()
@@ -91,7 +92,7 @@ struct LostConnectionTests {
 
     @Test func goesOnWhenTheServerWasRestarted() async throws {
         let server = try TestServer(own: true)
-        let cache = PostgreSQLTokenCache(server.connection)
+        let cache = PostgreSQLTokenCache(connectionString: server.connection)
         let key = try randomKey()
         #expect(try await cache.replace(nil, with: one, for: key))
         let hints = try #require(cache.changes(in: key.group))
@@ -112,13 +113,15 @@ struct LostConnectionTests {
         for await hint in hints {
             if hint == other { return }
             guard hint == CacheKey(group: group, kind: .account, name: anything) else { continue }
-            #expect(try await PostgreSQLTokenCache(server.connection).replace(nil, with: one, for: other))
+            #expect(
+                try await PostgreSQLTokenCache(connectionString: server.connection).replace(nil, with: one, for: other)
+            )
         }
     }
 
     @Test func givesWhatItHasReadWhileTheServerIsAway() async throws {
         let server = try TestServer(own: true)
-        let cache = PostgreSQLTokenCache(server.connection, timeout: .milliseconds(400))
+        let cache = PostgreSQLTokenCache(connectionString: server.connection, timeout: .milliseconds(400))
         let (key, other) = (try randomKey(), try randomKey())
         let lease = CacheKey(group: key.group, kind: .lease, name: key.name)
         #expect(try await cache.replace(nil, with: one, for: key))
@@ -138,7 +141,7 @@ struct LostConnectionTests {
 
     @Test func endsInTimeWhenTheServerStandsStill() async throws {
         let server = try TestServer(own: true)
-        let cache = PostgreSQLTokenCache(server.connection, timeout: .seconds(1))
+        let cache = PostgreSQLTokenCache(connectionString: server.connection, timeout: .seconds(1))
         let key = try randomKey()
         #expect(try await cache.replace(nil, with: one, for: key))
         try server.signal("STOP")
@@ -156,12 +159,12 @@ struct LostConnectionTests {
         let connection =
             "host=127.0.0.1,127.0.0.1 port=\(silent.port),\(server.port) user=worker password=secret "
             + "dbname=\(server.database)"
-        let cache = PostgreSQLTokenCache(connection, timeout: .seconds(2))
+        let cache = PostgreSQLTokenCache(connectionString: connection, timeout: .seconds(2))
         let key = try randomKey()
         #expect(try await cache.replace(nil, with: one, for: key))
         // The server that was reached last is tried first.
         let begin = ContinuousClock.now
-        #expect(try await PostgreSQLTokenCache(server.connection).record(for: key) == one)
+        #expect(try await PostgreSQLTokenCache(connectionString: server.connection).record(for: key) == one)
         #expect(try await cache.record(for: key) == one)
         #expect(begin.duration(to: .now) < .seconds(1))
     }
@@ -173,7 +176,7 @@ struct LostConnectionTests {
         try server.sql("ALTER ROLE worker SET synchronous_commit = \(commit)")
         try server.sql("ALTER SYSTEM SET synchronous_standby_names = 'none'")
         try server.sql("SET synchronous_commit = local; SELECT pg_reload_conf()")
-        let cache = PostgreSQLTokenCache(server.connection)
+        let cache = PostgreSQLTokenCache(connectionString: server.connection)
         let key = try randomKey()
         let writing = Task { [one] in
             try await authenticationError { try await cache.replace(nil, with: one, for: key) }

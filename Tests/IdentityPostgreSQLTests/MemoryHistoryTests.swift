@@ -29,7 +29,7 @@ struct MemoryHistoryTests {
     ///   - losesListeners: Whether the connections over which changes are told are lost just before each write.
     private func history(rounds: Int, losesListeners: Bool, dropsNotifications: Bool) async throws -> [String] {
         let server = try TestServer()
-        let (writer, key) = (PostgreSQLTokenCache(server.connection), try randomKey())
+        let (writer, key) = (PostgreSQLTokenCache(connectionString: server.connection), try randomKey())
         #expect(try await writer.replace(nil, with: CacheRecord("0"), for: key))
         let readers = try (0..<3).map { _ in
             try Reader(of: key, at: server, dropsNotifications: dropsNotifications)
@@ -61,7 +61,7 @@ private final class Reader: Sendable {
     init(of key: CacheKey, at server: TestServer, dropsNotifications: Bool) throws {
         self.key = key
         relay = try Relay(to: #require(UInt16(server.port)), dropsNotifications: dropsNotifications)
-        cache = PostgreSQLTokenCache(server.connection + " port=\(relay.port) sslmode=disable")
+        cache = PostgreSQLTokenCache(connectionString: server.connection + " port=\(relay.port) sslmode=disable")
     }
 
     /// Reads until twenty reads one after the other took no question to the database.

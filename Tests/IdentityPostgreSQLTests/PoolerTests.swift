@@ -15,7 +15,7 @@ struct PoolerTests {
     func namesTheSettingThatSwapsSessions(_ order: String) async throws {
         let server = try TestServer(own: true)
         let port = try server.pooler("transaction", order)
-        let cache = PostgreSQLTokenCache(server.connection + " port=\(port)")
+        let cache = PostgreSQLTokenCache(connectionString: server.connection + " port=\(port)")
         let key = try randomKey()
         for _ in 0..<3 {
             let error = try await authenticationError { try await cache.replace(nil, with: one, for: key) }
@@ -35,7 +35,9 @@ struct PoolerTests {
 
     @Test func usesAPoolerThatKeepsSessions() async throws {
         let server = try TestServer(own: true)
-        let cache = PostgreSQLTokenCache(server.connection + " port=\(try server.pooler("session", ""))")
+        let cache = PostgreSQLTokenCache(
+            connectionString: server.connection + " port=\(try server.pooler("session", ""))"
+        )
         let key = try randomKey()
         #expect(try await cache.replace(nil, with: one, for: key))
         let hints = try #require(cache.changes(in: key.group))
@@ -43,7 +45,9 @@ struct PoolerTests {
         for await hint in hints {
             if hint == key { break }
             guard hint == anything else { continue }
-            #expect(try await PostgreSQLTokenCache(server.connection).replace(one, with: nil, for: key))
+            #expect(
+                try await PostgreSQLTokenCache(connectionString: server.connection).replace(one, with: nil, for: key)
+            )
         }
         #expect(try await cache.record(for: key) == nil)
     }

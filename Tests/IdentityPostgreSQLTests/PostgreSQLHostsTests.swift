@@ -82,7 +82,7 @@ struct PostgreSQLHostsTests {
             // The standby is named first, and must not be taken while it only repeats what the server does.
             if let standby { connection += " host=\(standby.address),\(server.address)" }
             setup = try await SharedCacheSetup(
-                PostgreSQLTokenCache(connection),
+                PostgreSQLTokenCache(connectionString: connection),
                 workers: [try workerPath(), "postgresql", connection]
             )
             let port = try #require(URL(string: setup.authority.url)?.port)
@@ -100,7 +100,7 @@ struct PostgreSQLHostsTests {
                     workers.append(try await setup.worker(entering: network.entering(host)) { $0.forces = false })
                 }
             }
-            let gate = Gate()
+            let gate = TestGate()
             setup.provider.failNext(.token, with: .held(by: gate))
             // The processes of the first host begin, so that one of them refreshes.
             for worker in workers.prefix(5) { worker.go() }
@@ -151,7 +151,7 @@ struct PostgreSQLHostsTests {
             return reports.map(\.milliseconds)
         }
 
-        private func cut(_ host: String, _ gate: Gate) async throws {
+        private func cut(_ host: String, _ gate: TestGate) async throws {
             try network.cut(host)
             gate.open()
             // Long enough for a call to notice, and shorter than its time.

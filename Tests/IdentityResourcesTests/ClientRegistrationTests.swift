@@ -136,10 +136,10 @@ struct ClientRegistrationTests {
             try await ClientRegistration.kept(id, of: software, at: authority, cache: cache)
         }
         let old = try #require(try await kept("old"))
-        #expect(old.clientSecret == "s")
+        #expect(old.clientSecret?.rawValue == "s")
         #expect(old.redirectURI == (try .loopback(host: .ipv4, path: "/callback")))
         #expect(try await obtain(server, resource: "https://api/mcp").clientID == "client-1")
-        #expect(try await kept("old")?.clientSecret == "s")
+        #expect(try await kept("old")?.clientSecret?.rawValue == "s")
         #expect(try await kept("client-1")?.redirectURI != old.redirectURI)
         #expect(try await kept("client-2") == nil)
     }
@@ -150,7 +150,10 @@ struct ClientRegistrationTests {
         let first = try await obtain(server)
         #expect(try await obtain(server, replacing: first.clientID).clientID == "client-2")
         let authority = first.authority
-        #expect(try await ClientRegistration.kept("a", of: software, at: authority, cache: cache)?.clientSecret == "s")
+        #expect(
+            try await ClientRegistration.kept("a", of: software, at: authority, cache: cache)?.clientSecret?.rawValue
+                == "s"
+        )
         #expect(try await ClientRegistration.kept(of: software, at: authority, cache: cache)?.clientID == "client-2")
         try await ClientRegistration.forget("a", of: software, at: authority, cache: cache)
         #expect(try await ClientRegistration.kept("a", of: software, at: authority, cache: cache) == nil)
@@ -198,7 +201,7 @@ struct ClientRegistrationTests {
             (201, #"{"client_id":"a","client_secret":"s","client_secret_expires_at":\#(clock.unixSeconds + 60)}"#)
         ])
         let first = try await obtain(server)
-        #expect(first.clientSecret == "s" && first.secretExpiresOn != nil)
+        #expect(first.clientSecret?.rawValue == "s" && first.secretExpiresOn != nil)
         clock.advance(by: .seconds(61))
         #expect(try await obtain(server).clientID == "client-2")
         #expect(try await obtain(server, replacing: "another").clientID == "client-2")

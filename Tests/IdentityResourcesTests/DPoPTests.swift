@@ -59,7 +59,7 @@ struct DPoPTests {
     @Test func provesItsKeyWithEachRequest() async throws {
         let provider = try provider()
         let application = try application(provider)
-        let result = try await application.acquireToken(scopes: ["read"])
+        let result = try await application.acquireTokenSilentlyOrInteractively(scopes: ["read"])
         #expect(result.scheme == .dpop && result.tokenType == "DPoP" && result.authorizationHeader.isEmpty)
         #expect(try await call(application, result.account, provider.resourceAddress) == 200)
         var silent = SilentParameters(scopes: ["read"], account: result.account)
@@ -83,7 +83,7 @@ struct DPoPTests {
         let clock = ManualClock()
         let provider = try provider(TestIdentityProvider.DPoP(isRequired: true, nonce: "n"), clock: clock)
         let application = try application(provider) { $0.clock = clock }
-        let account = try await application.acquireToken(scopes: ["read"]).account
+        let account = try await application.acquireTokenSilentlyOrInteractively(scopes: ["read"]).account
         #expect(try await call(application, account, provider.resourceAddress) == 200)
         clock.advance(by: .seconds(3600))
         #expect(try await call(application, account, provider.resourceAddress) == 200)
@@ -92,7 +92,7 @@ struct DPoPTests {
 
     @Test func keepsTheKeyForAllProcesses() async throws {
         let provider = try provider()
-        let account = try await application(provider).acquireToken(scopes: ["read"]).account
+        let account = try await application(provider).acquireTokenSilentlyOrInteractively(scopes: ["read"]).account
         let other = try application(provider)
         var silent = SilentParameters(scopes: ["read"], account: account)
         silent.forcesRefresh = true
@@ -109,7 +109,7 @@ struct DPoPTests {
     /// As at every server but Microsoft's, also for a process that reads the record.
     @Test func tellsScopesApartByCase() async throws {
         let provider = try provider()
-        let account = try await application(provider).acquireToken(scopes: ["Read"]).account
+        let account = try await application(provider).acquireTokenSilentlyOrInteractively(scopes: ["Read"]).account
         let other = try application(provider)
         #expect(try await other.acquireTokenSilently(scopes: ["Read"], account: account).source == .cache)
         await #expect(throws: AuthenticationError.self) {
@@ -122,7 +122,7 @@ struct DPoPTests {
     @Test func answersTheDemandForANonceOnce() async throws {
         let provider = try provider(TestIdentityProvider.DPoP(isRequired: true, nonce: "n-1"))
         let application = try application(provider)
-        let account = try await application.acquireToken(scopes: ["read"]).account
+        let account = try await application.acquireTokenSilentlyOrInteractively(scopes: ["read"]).account
         #expect(provider.count(of: .token) == 2)
         #expect(try await call(application, account, provider.resourceAddress) == 200)
         #expect(provider.count(of: .resource) == 2)
@@ -141,16 +141,18 @@ struct DPoPTests {
 
     @Test func takesBearerTokensOnlyWhereThePolicyAllows() async throws {
         let unable = try provider(nil)
-        let bearer = try await application(unable, .whenOffered).acquireToken(scopes: ["read"])
+        let bearer = try await application(unable, .whenOffered).acquireTokenSilentlyOrInteractively(scopes: ["read"])
         #expect(bearer.scheme == .bearer && unable.requests.allSatisfy { $0.header("DPoP") == nil })
         let error = try await expectError(.unsupported) {
-            try await self.application(unable, .required).acquireToken(scopes: ["read"])
+            try await self.application(unable, .required).acquireTokenSilentlyOrInteractively(scopes: ["read"])
         }
         #expect(error.message.contains("DPoP"))
         let able = try provider(TestIdentityProvider.DPoP())
         let another = try application(able, .whenOffered) { $0.cache = InMemoryTokenCache() }
-        #expect(try await another.acquireToken(scopes: ["read"]).scheme == .dpop)
-        #expect(try await application(able, .off).acquireToken(scopes: ["read"]).scheme == .bearer)
+        #expect(try await another.acquireTokenSilentlyOrInteractively(scopes: ["read"]).scheme == .dpop)
+        #expect(
+            try await application(able, .off).acquireTokenSilentlyOrInteractively(scopes: ["read"]).scheme == .bearer
+        )
         let endpoints = Authority.OAuth2Endpoints(authorization: "https://h/a", token: "https://h/t")
         for authority in [try Authority.entra(), try .oauth2(endpoints)] {
             try await expectError(.invalidArgument) {
@@ -183,7 +185,7 @@ struct DPoPTests {
         )
         let authority = try resource.authority()
         let bound = try application(provider) { $0.authority = authority }
-        let account = try await bound.acquireToken(scopes: ["read"]).account
+        let account = try await bound.acquireTokenSilentlyOrInteractively(scopes: ["read"]).account
         let error = try await expectError(.invalidArgument) {
             try AuthenticatedClient(
                 application: self.application(provider, .whenOffered),
@@ -203,14 +205,10 @@ struct DPoPTests {
             software: ClientSoftware(id: "com.example.notes", name: "Notes"),
             cache: cache
         )
-        let receiver = InMemoryRedirectReceiver()
-        let browser = ScriptedBrowser(provider: provider, signingInAs: .alice, receiver: receiver)
+        let browser = ScriptedBrowser(provider: provider, receiver: InMemoryRedirectReceiver())
         signIn.transport = provider.transport
         signIn.interaction = .asking { _, _ in true }
-        signIn.configure = {
-            $0.browser = browser
-            $0.redirectReceiver = receiver
-        }
+        signIn.configure = { ($0.browser, $0.redirectReceiver) = (browser, browser.redirectReceiver) }
         let address = try #require(URL(string: signIn.address))
         #expect(try await signIn.client().get(address).response.status == .ok)
         signIn.interaction = .never

@@ -85,8 +85,8 @@ struct CallingAnAPIGuideTests {
         do {
             _ = try await client.get(url)
             Issue.record("nothing was thrown")
-        } catch let error as AuthenticationError where .interactionRequired ~= error.code {
-            let parameters = InteractiveParameters(scopes: client.scopes, account: client.account, meeting: error)
+        } catch let error as AuthenticationError where error.family == .interactionRequired {
+            let parameters = error.interactiveParameters(scopes: client.scopes, account: client.account)
             _ = try await client.application.acquireTokenInteractively(parameters)
         }
         let asked = try #require(setup.provider.requests.last { $0.endpoint == .authorization })

@@ -52,7 +52,7 @@ struct ProtectedResourceTests {
 
     /// Answers to calls whose bodies have no end, or that do not begin.
     private struct Endless: StreamingHTTPTransport {
-        struct Exchange: HTTPExchange {
+        struct Exchange: TransportExchange {
             let response: HTTPResponse
 
             func next() async throws -> [UInt8]? {
@@ -68,7 +68,7 @@ struct ProtectedResourceTests {
             try await places.send(request, body: body)
         }
 
-        func open(_ request: HTTPRequest, body: (any HTTPBodySource)?) async throws -> any HTTPExchange {
+        func open(_ request: HTTPRequest, body: (any TransportBody)?) async throws -> any TransportExchange {
             if !begins { try await Promise<Void>().value() }
             return Exchange(response: try await places.send(request, body: nil).0)
         }

@@ -127,7 +127,7 @@ struct RefusedTokenTests {
         } throws: {
             .interactionRequired ~= $0
         }
-        let again = try await other.acquireToken(scopes: ["api.read"])
+        let again = try await other.acquireTokenSilentlyOrInteractively(scopes: ["api.read"])
         #expect(again.authorizationHeader != token && setup.provider.count(of: .authorization) == 2)
     }
 
@@ -183,7 +183,7 @@ struct RefusedTokenTests {
         do {
             _ = try await client.get(server.url())
             Issue.record("nothing was thrown")
-        } catch AuthenticationError.interactionRequired {
+        } catch AuthenticationError.Code.interactionRequired {
         }
         setup.provider.failNext(.token, with: .refusal("interaction_required"))
         let error = await #expect(throws: AuthenticationError.self) { try await client.get(server.url()) }

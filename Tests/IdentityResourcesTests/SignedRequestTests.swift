@@ -24,8 +24,8 @@ struct SignedRequestTests {
             application: application,
             account: result.account,
             scopes: ["api.read"],
-            transport: CurlTransport(),
-            scheme: scheme
+            scheme: scheme,
+            transport: CurlTransport()
         )
     }
 

@@ -38,7 +38,7 @@ struct StepUpTests {
         #expect(error.message.contains("lacks: api.write."))
         #expect(server.requests.count == 1 && setup.provider.count(of: .token) == 1)
 
-        let parameters = InteractiveParameters(scopes: client.scopes, account: client.account, meeting: error)
+        let parameters = error.interactiveParameters(scopes: client.scopes, account: client.account)
         let result = try await client.application.acquireTokenInteractively(parameters)
         #expect(result.scopes.isSuperset(of: ["api.read", "api.write"]))
         // The client of the narrower scopes uses the wider token.
@@ -55,7 +55,7 @@ struct StepUpTests {
         #expect(error.challenge == ResourceChallenge(acrValues: ["gold"], maxAge: .seconds(60)))
         #expect(server.requests.count == 1 && setup.provider.count(of: .token) == 1, "No renewal could help.")
 
-        var parameters = InteractiveParameters(scopes: client.scopes, account: client.account, meeting: error)
+        var parameters = error.interactiveParameters(scopes: client.scopes, account: client.account)
         parameters.requiresACR = true
         setup.provider.tamperNextIDToken(with: .claim("acr", "gold"))
         _ = try await client.application.acquireTokenInteractively(parameters)
@@ -93,7 +93,7 @@ struct StepUpTests {
         let (client, token) = try await setup.resourceClient()
         let server = try server(refusing: token, 401, with: Self.gold)
         let error = try await expectError(.insufficientUserAuthentication) { try await client.get(server.url()) }
-        let parameters = InteractiveParameters(scopes: client.scopes, account: client.account, meeting: error)
+        let parameters = error.interactiveParameters(scopes: client.scopes, account: client.account)
         setup.provider.tamperNextIDToken(with: .claim("auth_time", nil))
         let refusal = try await expectError(.invalidIDToken) {
             try await client.application.acquireTokenInteractively(parameters)
@@ -105,7 +105,7 @@ struct StepUpTests {
     @Test func repeatsTheRequestOnceWithATokenThatCameMeanwhile() async throws {
         let setup = try TestSetup()
         let (client, _) = try await setup.resourceClient()
-        let (gate, application) = (Gate(), client.application)
+        let (gate, application) = (TestGate(), client.application)
         let server = try ResourceServer { _ in
             try? await gate.wait()  // a test that was cancelled needs no answer
             return .unauthorized(Self.gold)

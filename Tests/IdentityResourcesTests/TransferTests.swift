@@ -242,7 +242,7 @@ struct TransferTests {
         let (client, _) = try await setup.resourceClient()
         let server = try ScriptedServer { _ in [.stall] }
         defer { server.close() }
-        var transfer: Transfer? = client.upload(.bytes([1]), with: .post(server))
+        var transfer: ResourceTransfer? = client.upload(.bytes([1]), with: .post(server))
         #expect(await happens { server.requests.count == 1 })
         #expect(transfer != nil)
         transfer = nil

@@ -88,7 +88,7 @@ struct ProviderFaultTests {
         let clock = ManualClock()
         let provider = try TestIdentityProvider(clock: clock)
         let client = ProviderClient(provider: provider)
-        let gate = Gate()
+        let gate = TestGate()
         provider.failNext(.keys, with: .delay(.seconds(5)), .held(by: gate, then: .emptyBadRequest))
 
         async let late = client.get("/keys")
@@ -104,7 +104,7 @@ struct ProviderFaultTests {
 
     @Test func endsWithTheTaskThatAsks() async throws {
         let provider = try TestIdentityProvider()
-        provider.failNext(.keys, with: .held(by: Gate()))
+        provider.failNext(.keys, with: .held(by: TestGate()))
         let client = ProviderClient(provider: provider)
         let task = Task { try await client.get("/keys") }
         try await provider.waitForRequest(.keys)

@@ -109,7 +109,7 @@ struct ProviderPushTests {
         var settings = TestIdentityProvider.Settings()
         settings.pushedAuthorizationRequests = .required
         let provider = try TestIdentityProvider(settings: settings)
-        var configuration = PublicClientApplication.Configuration(
+        var configuration = ClientConfiguration(
             clientID: "test-client",
             authority: try provider.listen(),
             cache: InMemoryTokenCache()

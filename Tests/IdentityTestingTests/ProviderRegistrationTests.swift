@@ -43,7 +43,9 @@ struct ProviderRegistrationTests {
         _ status: Int,
         _ error: String
     ) async throws {
-        let provider = try TestIdentityProvider(clients: [TestIdentityProvider.Client(secret: "a b:")])
+        let provider = try TestIdentityProvider(clients: [
+            TestIdentityProvider.Client(secret: ClientSecret(rawValue: "a b:"))
+        ])
         let header = basic.map { "Basic " + Data($0.utf8).base64EncodedString() }
         let answer = try await ProviderClient(provider: provider).post("/token", form, authorization: header)
         #expect(try (answer.status, answer.json.string("error")) == (status, error))

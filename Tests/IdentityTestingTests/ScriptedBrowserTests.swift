@@ -10,7 +10,7 @@ import Testing
 @Suite(.timeLimit(.minutes(1)))
 struct ScriptedBrowserTests {
     @Test func waitsAgainAfterAWaitThatTimedOut() async throws {
-        let (provider, gate) = (try TestIdentityProvider(), Gate())
+        let (provider, gate) = (try TestIdentityProvider(), TestGate())
         provider.failNext(.authorization, with: .held(by: gate))
         let browser = ScriptedBrowser(provider: provider)
         browser.followsRedirects = false

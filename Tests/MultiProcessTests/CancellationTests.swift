@@ -12,7 +12,7 @@ struct CancellationTests {
     @Test(arguments: Store.chosen, [1, 2])
     func finishesForOtherCallersIfOneIsCancelled(_ store: Store, _ cancelled: Int) async throws {
         let setup = try await SharedCacheSetup(store)
-        let gate = Gate()
+        let gate = TestGate()
         setup.provider.failNext(.token, with: .held(by: gate))
         let holder = try await setup.worker { $0.rounds = 3 }
         let others = try await setup.workers(4)
@@ -39,7 +39,7 @@ struct CancellationTests {
     @Test(arguments: Store.chosen)
     func storesTheTokenIfEveryCallerIsCancelled(_ store: Store) async throws {
         let setup = try await SharedCacheSetup(store)
-        let gate = Gate()
+        let gate = TestGate()
         setup.provider.failNext(.token, with: .held(by: gate))
         let holder = try await setup.worker { $0.rounds = 2 }
         let others = try await setup.workers(3)

@@ -72,7 +72,7 @@ struct CrashTests {
     @Test(arguments: Store.chosen)
     func takesOverFromADeadHolderWhileOthersWait(_ store: Store) async throws {
         let setup = try await SharedCacheSetup(store)
-        let gate = Gate()
+        let gate = TestGate()
         setup.provider.failNext(.token, with: .held(by: gate, then: .drop))
         let victim = try await setup.worker()
         // None of them ends, which would take the others' time, before all have their token.

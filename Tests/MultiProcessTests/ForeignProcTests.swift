@@ -19,7 +19,7 @@ struct ForeignProcTests {
             workers: namespace.entering + storage.command,
             on: storage
         )
-        let gate = Gate()
+        let gate = TestGate()
         setup.provider.failNext(.token, with: .held(by: gate))
         let holder = try await setup.worker()
         let waiter = try await setup.worker { $0.tellsThatItWaits = true }
@@ -58,7 +58,7 @@ struct OwnNamespaceTests {
     @Test(arguments: [OwnNamespace.process, .time], [true, false])
     func waitsForAHolderThatItCannotSee(_ namespace: OwnNamespace, isHolderInside: Bool) async throws {
         let setup = try await SharedCacheSetup(.file)
-        let gate = Gate()
+        let gate = TestGate()
         setup.provider.failNext(.token, with: .held(by: gate))
         let inside = namespace.entering
         let holder = try await setup.worker(entering: isHolderInside ? inside : [])

@@ -17,7 +17,7 @@ struct KeyringLockedTests {
     @Test func keepsTheTokenInMemoryUntilTheKeyringIsUnlocked() async throws {
         let session = try await KeyringSession()
         let setup = try await SharedCacheSetup(Storage(.keyring, bus: session.bus))
-        let gate = Gate()
+        let gate = TestGate()
         setup.provider.failNext(.token, with: .held(by: gate))
         let worker = try await setup.worker { $0.rounds = 3 }
         worker.go()

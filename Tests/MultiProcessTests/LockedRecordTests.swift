@@ -13,7 +13,7 @@ struct LockedRecordTests {
     @Test func noOtherProcessSendsTheSpentRefreshToken() async throws {
         let storage = try Storage(.file)
         let setup = try await SharedCacheSetup(storage)
-        let gate = Gate()
+        let gate = TestGate()
         setup.provider.failNext(.token, with: .held(by: gate))
         // Its third round never comes: a process that has ended keeps no lease.
         let (first, second) = (try await setup.worker { $0.rounds = 3 }, try await setup.worker())

@@ -11,7 +11,7 @@ struct MeanwhileTests {
     @Test(arguments: Store.chosen)
     func signsOutWhileAnotherProcessRefreshes(_ store: Store) async throws {
         let setup = try await SharedCacheSetup(store)
-        let gate = Gate()
+        let gate = TestGate()
         setup.provider.failNext(.token, with: .held(by: gate))
         let refresher = try await setup.worker()
         let leaver = try await setup.worker { $0.removes = true }
@@ -27,7 +27,7 @@ struct MeanwhileTests {
     @Test(arguments: Store.chosen)
     func keepsANewSignInFromTheAnswerToAnOldRefresh(_ store: Store) async throws {
         let setup = try await SharedCacheSetup(store)
-        let gate = Gate()
+        let gate = TestGate()
         setup.provider.failNext(.token, with: .held(by: gate))
         let refresher = try await setup.worker()
         refresher.go()
@@ -42,7 +42,7 @@ struct MeanwhileTests {
 
     @Test func refreshesTwoAccountsSideBySide() async throws {
         let setup = try await SharedCacheSetup(people: [.alice, .bob])
-        let gate = Gate()
+        let gate = TestGate()
         setup.provider.failNext(.token, with: .held(by: gate))
         let alice = try await setup.worker { $0.username = TestIdentityProvider.Person.alice.username }
         alice.go()
@@ -60,7 +60,7 @@ struct MeanwhileTests {
         let storage = try Storage(.file)
         let setup = try await SharedCacheSetup(storage)
         let other = try await SharedCacheSetup(storage, group: setup.group)
-        let gate = Gate()
+        let gate = TestGate()
         setup.provider.failNext(.token, with: .held(by: gate))
         let first = try await setup.worker()
         first.go()
@@ -74,7 +74,7 @@ struct MeanwhileTests {
     @Test(arguments: Store.chosen)
     func forcedAndOrdinaryRefreshesComeOneAfterTheOther(_ store: Store) async throws {
         let setup = try await SharedCacheSetup(store)
-        let gate = Gate()
+        let gate = TestGate()
         setup.provider.failNext(.token, with: .held(by: gate))
         let ordinary = try await setup.worker()
         let forced = try await setup.worker {

@@ -31,7 +31,7 @@ struct OneRefreshTests {
         let setup = try await SharedCacheSetup()
         var workers: [WorkerProcess] = []
         for _ in 0..<4 { workers.append(try await setup.worker { $0.crash = "no-leases" }) }
-        let gate = Gate()
+        let gate = TestGate()
         setup.provider.failAlways(.token, with: .held(by: gate))
         for worker in workers { worker.go() }
         try await setup.provider.waitForRequest(.token, count: 4)

@@ -69,7 +69,7 @@ struct RefusalTests {
     func removesTheRefreshTokenForBoth(_ store: Store, _ suberror: String) async throws {
         let setup = try await SharedCacheSetup(store)
         let workers = [try await setup.worker { $0.rounds = 2 }, try await setup.worker { $0.rounds = 2 }]
-        let gate = Gate()
+        let gate = TestGate()
         setup.provider.failAlways(.token, with: .held(by: gate, then: Self.refusal(suberror)))
         workers[0].go()
         try await setup.provider.waitForRequest(.token)
@@ -93,7 +93,7 @@ struct RefusalTests {
     @Test(arguments: final)
     func leavesANewerRefreshTokenAlone(_ suberror: String) async throws {
         let setup = try await SharedCacheSetup()
-        let gate = Gate()
+        let gate = TestGate()
         setup.provider.failNext(.token, with: .held(by: gate, then: Self.refusal(suberror)))
         let refresher = try await setup.worker()
         refresher.go()

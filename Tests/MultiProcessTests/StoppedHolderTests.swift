@@ -12,7 +12,7 @@ import Testing
 struct StoppedHolderTests {
     @Test(arguments: Store.chosen) func aStoppedProcessKeepsItsLease(_ store: Store) async throws {
         let setup = try await SharedCacheSetup(store)
-        let gate = Gate()
+        let gate = TestGate()
         setup.provider.failNext(.token, with: .held(by: gate))
         let holder = try await setup.worker()
         let waiter = try await setup.worker { $0.tellsThatItWaits = true }
@@ -52,7 +52,7 @@ struct StoppedHolderTests {
 
         /// Sends the refresh token, and stands still. The provider spends it, and answers or not, and then the process goes on.
         func begin() async throws -> Task<Void, any Error> {
-            let gate = Gate()
+            let gate = TestGate()
             setup.provider.failNext(.token, with: .held(by: gate, then: isLost ? .dropAfterCommit : nil))
             worker.go()
             try await setup.provider.waitForRequest(.token)

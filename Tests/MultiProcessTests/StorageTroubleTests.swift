@@ -130,7 +130,7 @@ struct KilledKeyringTests {
     func storesTheAnswerOnceTheKeyringIsBack(_ store: Store) async throws {
         let session = try await KeyringSession()
         let setup = try await SharedCacheSetup(Storage(store, bus: session.bus))
-        let gate = Gate()
+        let gate = TestGate()
         setup.provider.failNext(.token, with: .held(by: gate))
         let worker = try await setup.worker { $0.rounds = 2 }
         worker.go()

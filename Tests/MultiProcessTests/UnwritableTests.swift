@@ -54,7 +54,7 @@ struct UnwritableTests {
     /// The disk fills up while the request is in progress.
     private func storesTheToken(on disk: Disk, mayFail: Bool) async throws {
         let setup = try await SharedCacheSetup(Storage(.file, directory: disk.directory))
-        let gate = Gate()
+        let gate = TestGate()
         setup.provider.failNext(.token, with: .held(by: gate))
         let worker = try await setup.worker { $0.rounds = 3 }
         worker.go()
@@ -143,7 +143,7 @@ struct UnwritableTests {
     @Test func bringsNothingBackIntoADirectoryThatWasRemoved() async throws {
         let storage = try Storage(.file)
         let setup = try await SharedCacheSetup(storage)
-        let gate = Gate()
+        let gate = TestGate()
         setup.provider.failNext(.token, with: .held(by: gate))
         let worker = try await setup.worker()
         worker.go()

@@ -91,8 +91,8 @@ package struct BenchmarkSetup: Sendable {
     private static func configuration(
         _ cache: any TokenCache,
         _ provider: TestIdentityProvider
-    ) -> PublicClientApplication.Configuration {
-        PublicClientApplication.Configuration(clientID: "test-client", authority: provider.authority, cache: cache)
+    ) -> ClientConfiguration {
+        ClientConfiguration(clientID: "test-client", authority: provider.authority, cache: cache)
     }
 
     package struct Missing: Error {

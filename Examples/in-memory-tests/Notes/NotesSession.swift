@@ -19,7 +19,7 @@ public struct NotesSession: Sendable {
 
     /// Creates a session from a configuration made elsewhere, so that tests can play the provider, the person, the
     /// network and the time. The app needs three lines: client id, authority and `FileTokenCache()`.
-    public init(_ configuration: PublicClientApplication.Configuration) throws {
+    public init(_ configuration: ClientConfiguration) throws {
         app = try PublicClientApplication(configuration)
     }
 
@@ -30,9 +30,9 @@ public struct NotesSession: Sendable {
         do {
             _ = try await app.acquireTokenSilently(scopes: scopes, account: account)
             return .signedIn(name: name)
-        } catch AuthenticationError.interactionRequired {
+        } catch let error as AuthenticationError where error.family == .interactionRequired {
             return .signInNeeded
-        } catch AuthenticationError.network, AuthenticationError.serverUnavailable {
+        } catch let error as AuthenticationError where [.network, .serverUnavailable].contains(error.family) {
             return .offline(name: name)
         }
     }
@@ -43,7 +43,7 @@ public struct NotesSession: Sendable {
         guard let account = try await app.allAccounts().first else {
             throw AuthenticationError(.noTokensFound, "No account is signed in. Sign in first.")
         }
-        return try await app.acquireTokenSilently(scopes: scopes, account: account).authorizationHeader
+        return try await "Bearer \(app.acquireTokenSilently(scopes: scopes, account: account).accessToken)"
     }
 
     /// Signs in through the browser, which suggests the previous account.

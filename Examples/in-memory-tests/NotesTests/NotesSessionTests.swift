@@ -10,7 +10,7 @@ import Testing
     let provider: TestIdentityProvider
     let network: RecordingTransport
     let browser: ScriptedBrowser
-    let configuration: PublicClientApplication.Configuration
+    let configuration: ClientConfiguration
     let session: NotesSession
 
     init() throws {
@@ -18,7 +18,7 @@ import Testing
         network = RecordingTransport(provider.transport)
         let receiver = InMemoryRedirectReceiver()
         browser = ScriptedBrowser(provider: provider, signingInAs: .alice, receiver: receiver)
-        var configuration = PublicClientApplication.Configuration(
+        var configuration = ClientConfiguration(
             clientID: "test-client",
             authority: provider.authority,
             cache: InMemoryTokenCache()
@@ -94,7 +94,7 @@ import Testing
     @Test func acceptsThatThePersonSaysNo() async throws {
         browser.behaviour = .cancel
         await #expect { try await session.signIn() } throws: { error in
-            AuthenticationError.userCancelled ~= error
+            (error as? AuthenticationError)?.family == .userCancelled
         }
         #expect(try await session.status() == .signInNeeded)
     }
@@ -104,7 +104,7 @@ import Testing
         try await session.signOut()
         #expect(try await session.status() == .signInNeeded)
         await #expect { try await session.authorizationHeader() } throws: { error in
-            AuthenticationError.interactionRequired ~= error
+            (error as? AuthenticationError)?.family == .interactionRequired
         }
     }
 }

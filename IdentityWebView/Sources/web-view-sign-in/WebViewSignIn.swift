@@ -45,7 +45,7 @@ final class Demo: @unchecked Sendable {
         provider = try TestIdentityProvider()
         provider.settings.secondFactorCode = "246810"
         let presenter = WebViewPresenter()
-        var configuration = PublicClientApplication.Configuration(
+        var configuration = ClientConfiguration(
             clientID: "test-client",
             authority: try provider.listen(),
             cache: InMemoryTokenCache()
@@ -90,7 +90,7 @@ final class Demo: @unchecked Sendable {
             do {
                 let result = try await app.acquireTokenInteractively(scopes: ["email"])
                 text = "Signed in as \(result.account.username ?? "an account without a name")."
-            } catch AuthenticationError.userCancelled {
+            } catch let error as AuthenticationError where error.family == .userCancelled {
                 text = "The sign-in was not finished."
             } catch {
                 text = "\(error)"

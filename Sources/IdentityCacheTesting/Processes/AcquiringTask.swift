@@ -14,7 +14,7 @@ struct AcquiringTask: WorkerTask {
 
     init(_ orders: WorkerOrders, _ cache: any TokenCache) async throws {
         stop = WorkerStop(orders)
-        var configuration = PublicClientApplication.Configuration(
+        var configuration = ClientConfiguration(
             clientID: ClientID(rawValue: orders.clientID),
             authority: try orders.authority,
             cache: CrashingCache(cache, stop, tellsThatItWaits: orders.tellsThatItWaits)

@@ -59,9 +59,9 @@ struct ProcessProof: Sendable {
     }
 
     /// Starts a process whose refresh the provider answers once the gate is open.
-    private func heldRefresh() async throws -> (setup: SharedCacheSetup, refresher: WorkerProcess, gate: Gate) {
+    private func heldRefresh() async throws -> (setup: SharedCacheSetup, refresher: WorkerProcess, gate: TestGate) {
         let setup = try await setup()
-        let gate = Gate()
+        let gate = TestGate()
         setup.provider.failNext(.token, with: .held(by: gate))
         let refresher = try await setup.worker()
         refresher.go()

@@ -54,7 +54,7 @@ package struct SharedCacheSetup: Sendable {
 
     /// Returns a program in this process.
     package func application(_ clientID: ClientID = "test-client") throws -> PublicClientApplication {
-        var configuration = PublicClientApplication.Configuration(
+        var configuration = ClientConfiguration(
             clientID: clientID,
             authority: authority,
             cache: cache

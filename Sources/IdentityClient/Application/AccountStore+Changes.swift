@@ -34,7 +34,7 @@ extension AccountStore {
     /// otherwise within 1.5 s. A type whose cache cannot be read reports no changes meanwhile. The sequence ends when
     /// its task is cancelled; everything that it uses is freed with it.
     ///
-    /// - Throws: `AuthenticationError.cache` when a cache cannot be read now; `CancellationError`.
+    /// - Throws: `AuthenticationError` of the family `.cache` when a cache cannot be read now; `CancellationError`.
     public func changes() async throws -> AsyncStream<AccountStoreChange> {
         try await changes(pace: CachePace())
     }
@@ -150,7 +150,7 @@ extension AccountStoreView.Part {
 extension AccountStore {
     /// Returns the program's data of an account, or `nil` if there is none.
     ///
-    /// - Throws: `AuthenticationError.configuration` when the data was written in another form than `Value`, or there
+    /// - Throws: `AuthenticationError` of the family `.configuration` when the data was written in another form than `Value`, or there
     ///   is no such type of account; `.cache` when it cannot be read; `CancellationError`.
     public func userData<Value: Decodable & Sendable>(
         _: Value.Type = Value.self,
@@ -165,7 +165,7 @@ extension AccountStore {
     /// It is protected like the tokens, visible to other processes, and removed when the account is signed out. In a
     /// group that several programs share, they also share this data.
     ///
-    /// - Throws: `AuthenticationError.configuration` when it is larger than 64 KiB as JSON, or cannot be encoded;
+    /// - Throws: `AuthenticationError` of the family `.configuration` when it is larger than 64 KiB as JSON, or cannot be encoded;
     ///   `.noTokensFound` when the account is not signed in; `.cache` when it cannot be written; `CancellationError`.
     public func setUserData<Value: Encodable & Sendable>(_ value: Value?, of account: StoredAccount) async throws {
         try await changingUserData(of: account) { try await $0.set(value, of: account.account.id) }

@@ -47,7 +47,7 @@ public final class AccountStore: Sendable {
 
     /// Creates a store, without network or file access.
     ///
-    /// - Throws: `AuthenticationError.configuration` when a configuration is not acceptable, an extra item or header
+    /// - Throws: `AuthenticationError` of the family `.configuration` when a configuration is not acceptable, an extra item or header
     ///   field is reserved for the library, two types have the same name, or two types share client, provider and
     ///   group, so that an account's type would be ambiguous.
     public init(_ types: [AccountType]) throws {
@@ -71,7 +71,7 @@ public final class AccountStore: Sendable {
     /// Returns the application object of a type, for features that the store does not have. Its failed acquisitions are
     /// reported in ``changes()`` as well, and its sign-ins have the type's extra items.
     ///
-    /// - Throws: `AuthenticationError.configuration` when there is no such type.
+    /// - Throws: `AuthenticationError` of the family `.configuration` when there is no such type.
     public func application(ofType name: AccountType.Name) throws -> PublicClientApplication {
         try entry(name).application
     }
@@ -87,7 +87,7 @@ public final class AccountStore: Sendable {
 extension AccountStore {
     /// Returns all accounts of all types, in the order of the types.
     ///
-    /// - Throws: `AuthenticationError.cache` when a cache cannot be read; `CancellationError`.
+    /// - Throws: `AuthenticationError` of the family `.cache` when a cache cannot be read; `CancellationError`.
     public func accounts() async throws -> [StoredAccount] {
         var accounts: [StoredAccount] = []
         for entry in entries { accounts += try await self.accounts(ofType: entry.type.name) }
@@ -123,7 +123,7 @@ extension AccountStore {
     }
 }
 
-/// A type of account: a provider that a program's accounts come from, and the settings for sign-ins there.
+/// A provider that a program's accounts come from, and the settings for sign-ins there.
 ///
 /// ```swift
 /// let work = AccountType("work", configuration: entra, scopes: ["User.Read"])
@@ -137,7 +137,9 @@ public struct AccountType: Sendable {
     ///     static let work: Self = "work"
     /// }
     /// ```
-    public struct Name: RawRepresentable, Hashable, Sendable, ExpressibleByStringLiteral, CustomStringConvertible {
+    public struct Name: RawRepresentable, Hashable, Codable, Sendable, ExpressibleByStringLiteral,
+        CustomStringConvertible
+    {
         /// The program's own word, for example `work`.
         public let rawValue: String
 
@@ -155,7 +157,7 @@ public struct AccountType: Sendable {
     public var name: Name
 
     /// The client identifier, the authority, the cache, and all other settings of an application object.
-    public var configuration: PublicClientApplication.Configuration
+    public var configuration: ClientConfiguration
 
     /// The scopes that are requested if a call names none.
     public var scopes: Set<Scope>
@@ -168,7 +170,7 @@ public struct AccountType: Sendable {
     public var extraHeaders: [String: String] = [:]
 
     /// Creates a type without additional items and header fields.
-    public init(_ name: Name, configuration: PublicClientApplication.Configuration, scopes: Set<Scope>) {
+    public init(_ name: Name, configuration: ClientConfiguration, scopes: Set<Scope>) {
         self.name = name
         self.configuration = configuration
         self.scopes = scopes
@@ -222,13 +224,13 @@ extension AccountType {
 /// }
 /// ```
 public struct StoredAccount: Identifiable, Hashable, Sendable {
-    /// The identifier of an account among all types. It is opaque; its two parts may be kept in settings.
+    /// The identifier of an account among all types. It is opaque, and may be kept in settings.
     ///
     /// ```swift
-    /// let id = StoredAccount.ID(type: "work", account: Account.ID(rawValue: savedIdentifier))
-    /// let account = try await store.accounts().first { $0.id == id }
+    /// let id = try decoder.decode(StoredAccount.ID.self, from: settings.account)
+    /// let account = try await store.account(withID: id)
     /// ```
-    public struct ID: Hashable, Sendable {
+    public struct ID: Hashable, Codable, Sendable {
         /// The type.
         public let type: AccountType.Name
         /// The account within its provider.
@@ -270,7 +272,7 @@ public struct AccountStoreChange: Sendable {
     /// ```swift
     /// if case .acquisitionFailed(let error) = change.kind { show(error.message) }
     /// ```
-    public enum Kind: Sendable {
+    @nonexhaustive public enum Kind: Sendable {
         /// A person signed in who was not signed in before.
         case added
         /// The account's name, username, tenants or other profile data changed.

@@ -11,7 +11,7 @@ extension PublicClientApplication {
     /// Costs one sweep of the cache and no network. In a group that several programs share, the accounts of all of them
     /// are listed. If the configuration has a broker, the broker is asked for its accounts, too.
     ///
-    /// - Throws: `AuthenticationError.cache` when the cache cannot be read; `.brokerUnavailable` or `.serverUnavailable`
+    /// - Throws: `AuthenticationError` of the family `.cache` when the cache cannot be read; `.brokerUnavailable` or `.serverUnavailable`
     ///   when a required broker does not answer; `CancellationError`.
     public func allAccounts() async throws -> [Account] {
         let stored = try await environment.store.allSnapshots().accounts(in: environment.clouds)
@@ -98,7 +98,7 @@ extension PublicClientApplication {
     /// is not signed in is not an error. If the configuration has a broker, the broker is asked to remove the account for
     /// this program, too; not every broker can, and then lists the account again.
     ///
-    /// - Throws: `AuthenticationError.cache` when the cache cannot be written, or when the program's own tokens are
+    /// - Throws: `AuthenticationError` of the family `.cache` when the cache cannot be written, or when the program's own tokens are
     ///   removed but records of the group's other programs or of other policies could not be read; `CancellationError`.
     public func remove(_ account: Account) async throws {
         let removed = try await AccountRemoval(environment: environment, context: environment.context(nil)).run(account)
@@ -200,7 +200,7 @@ extension PublicClientApplication {
     /// While the cache cannot be read, nothing is reported, and no account counts as signed out. The sequence ends when
     /// its task is cancelled; everything that it uses is freed with it.
     ///
-    /// - Throws: `AuthenticationError.cache` when the cache cannot be read now; `CancellationError`.
+    /// - Throws: `AuthenticationError` of the family `.cache` when the cache cannot be read now; `CancellationError`.
     public func accountChanges() async throws -> AsyncStream<AccountChange> {
         try await accountChanges(pace: CachePace())
     }
@@ -286,7 +286,7 @@ extension PublicClientApplication {
     /// let result = try await app.signOut(account, parameters: parameters)
     /// ```
     ///
-    /// - Throws: `AuthenticationError.configuration` when a parameter is not acceptable, and `.cache` when the account
+    /// - Throws: `AuthenticationError` of the family `.configuration` when a parameter is not acceptable, and `.cache` when the account
     ///   could not be removed; then the provider is not asked. If only records of the group's other programs or of
     ///   other B2C policies could not be read or removed, `.cache` is thrown after everything else is done.
     ///   `CancellationError`.
@@ -358,7 +358,7 @@ extension PublicClientApplication {
     ///   - scopes: The scopes of the access token.
     ///   - authority: Another authority of the same kind and cloud, such as a tenant; `nil` means the configured authority.
     /// - Throws: The errors of ``acquireTokenSilently(_:)``; `.unsupported` when the provider publishes no endpoint;
-    ///   `.clientNotRegistered` when it does not tell this client; `.invalidResponse` and its second levels when the answer
+    ///   `.clientNotRegistered` when it does not tell this client; errors of the family `.invalidResponse` when the answer
     ///   cannot be read, among them `.untrustedAuthority`; `CancellationError`.
     /// - SeeAlso: [RFC 7662](https://www.rfc-editor.org/rfc/rfc7662)
     public func introspectToken(

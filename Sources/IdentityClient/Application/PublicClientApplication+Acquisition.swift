@@ -11,7 +11,7 @@ extension PublicClientApplication {
     /// still valid but due for renewal, and the renewal fails because the network is down or for any other reason, the
     /// cached token is returned.
     ///
-    /// - Throws: `AuthenticationError.interactionRequired` when, and only when, a person is needed: the account is not
+    /// - Throws: `AuthenticationError` of the family `.interactionRequired` when, and only when, a person is needed: the account is not
     ///   signed in, or the server requires a sign-in. `.network` and `.serverUnavailable` when the server could not be
     ///   asked, `.cache` when tokens could not be read, `.invalidResponse` when the answer failed a check,
     ///   `.configuration` when the program, its registration or the provider's policy must be changed;
@@ -92,7 +92,7 @@ extension PublicClientApplication {
     /// `InteractiveParameters/timeout`. The library cannot notice that the person closed the tab. Offer a way to cancel
     /// the task, which frees the port within 100 ms, and let a new sign-in supersede the previous sign-in.
     ///
-    /// - Throws: `AuthenticationError.userCancelled` and its second levels when the sign-in was not finished;
+    /// - Throws: `AuthenticationError` of the family errors of the family `.userCancelled` when the sign-in was not finished;
     ///   `.interactionUnavailable` when it could not be shown; `.interactionRequired` when the provider refuses, or
     ///   another account signed in, and another sign-in may help; `.scopesDeclined`, `.network`, `.serverUnavailable`,
     ///   `.invalidResponse`, `.configuration`; `CancellationError` when the task was cancelled. A cache that cannot be
@@ -213,7 +213,7 @@ extension PublicClientApplication {
     /// moment when the person expects to sign in.
     ///
     /// ```swift
-    /// let result = try await app.acquireToken(scopes: ["email"])
+    /// let result = try await app.acquireTokenSilentlyOrInteractively(scopes: ["email"])
     /// ```
     ///
     /// The browser opens only if a person is needed, with the provider's requirements for the new sign-in. Callers that need
@@ -227,7 +227,9 @@ extension PublicClientApplication {
     ///     accounts are signed in and none was chosen, the person chooses on the sign-in page.
     /// - Throws: The errors of ``acquireTokenSilently(scopes:account:)`` except `.interactionRequired`, and the errors
     ///   of ``acquireTokenInteractively(_:)``. Cancellation ends both.
-    public func acquireToken(scopes: Set<Scope>, account: Account? = nil) async throws -> AuthenticationResult {
+    public func acquireTokenSilentlyOrInteractively(scopes: Set<Scope>, account: Account? = nil) async throws
+        -> AuthenticationResult
+    {
         switch try await silently(scopes, account) {
         case .acquired(let result): return result
         case .needsPerson(let parameters):
@@ -281,14 +283,15 @@ extension PublicClientApplication {
     ///
     /// - Parameters:
     ///   - parameters: The scopes and options of the sign-in.
-    ///   - prompt: Called once, with the instructions to show to the person.
+    ///   - prompt: Called once, with the instructions to show to the person. The provider is asked for the answer once it has
+    ///     returned: do not wait in it for the person.
     /// - Throws: `AuthenticationError.Code.interactionTimedOut` when the code expired, `.accessDenied` when the person
     ///   refused, `.unsupported` when the provider does not offer the device flow; otherwise the errors of
     ///   ``acquireTokenInteractively(_:)``.
     /// - SeeAlso: [RFC 8628](https://www.rfc-editor.org/rfc/rfc8628)
     public func acquireTokenWithDeviceCode(
         _ parameters: DeviceCodeParameters,
-        prompt: @Sendable (DeviceCodePrompt) -> Void
+        prompt: @Sendable (DeviceCodePrompt) async -> Void
     ) async throws -> AuthenticationResult {
         let context = environment.context(parameters.correlationID)
         let flow = DeviceAuthorizationFlow(environment: environment, context: context, parameters: parameters)

@@ -36,7 +36,7 @@ extension PublicClientApplication {
     /// - Throws: `AuthenticationError.Code.unsupported` when the provider does not have the grant, or does not say who the
     ///   person is; `.configuration` when it refuses the parameters, for example an assertion that has expired;
     ///   `.clientNotRegistered` when the client may not use the grant; `.accountMismatch` when the tokens are another
-    ///   account's, and `.invalidResponse` and its second levels when the answer is not believed, which is then not stored;
+    ///   account's, and errors of the family `.invalidResponse` when the answer is not believed, which is then not stored;
     ///   `.interactionRequired` when the provider needs the person; `.scopesDeclined`, `.invalidScope`,
     ///   `.invalidArgument`, `.network`, `.serverUnavailable`; `CancellationError`.
     /// - SeeAlso: [RFC 6749 §4.5](https://www.rfc-editor.org/rfc/rfc6749#section-4.5)
@@ -105,7 +105,7 @@ extension PublicClientApplication {
     /// it is, and `source` is not changed.
     ///
     /// - Returns: The accounts that `source` has, and whether each is new here.
-    /// - Throws: `AuthenticationError.cache` when one of the caches cannot be used; `CancellationError`.
+    /// - Throws: `AuthenticationError` of the family `.cache` when one of the caches cannot be used; `CancellationError`.
     package func importAccounts(from source: any TokenCache) async throws -> [(account: Account, isNew: Bool)] {
         let store = environment.store
         let other = CredentialStore(cache: source, group: store.group, clientID: store.clientID)
@@ -147,7 +147,7 @@ extension PublicClientApplication {
     ///   - audience: The provider's name for itself, if that is not its issuer.
     ///   - authority: The provider, if it is not the configuration's.
     ///   - correlationID: An identifier for the request; `nil` for a new one.
-    /// - Throws: `AuthenticationError.interactionRequired` when no program of the group has such a sign-in, or the provider
+    /// - Throws: `AuthenticationError` of the family `.interactionRequired` when no program of the group has such a sign-in, or the provider
     ///   no longer accepts it: sign in interactively; `.unsupported` when the provider does not exchange tokens;
     ///   `.clientNotRegistered` when this client may not; `.accountMismatch` when the answer is about another person; and
     ///   otherwise as `acquireTokenInteractively(_:)` once the browser has returned.
@@ -197,7 +197,7 @@ extension PublicClientApplication {
     ///   issues another kind of token than requested; `.invalidTarget` when it issues none for the audience or the resource,
     ///   `.invalidScope` for a scope; `.clientNotRegistered` when the client may not exchange tokens; `.blockedByPolicy`; `.configuration` when it
     ///   refuses a given token, or the request for another reason; `.loginRequired` when it refuses an account's token;
-    ///   `.invalidArgument` when a parameter is not acceptable; `.invalidResponse` and its second levels when the answer is
+    ///   `.invalidArgument` when a parameter is not acceptable; errors of the family `.invalidResponse` when the answer is
     ///   not believed; `.network`, `.serverUnavailable`; `CancellationError`.
     /// - SeeAlso: [RFC 8693](https://www.rfc-editor.org/rfc/rfc8693)
     public func exchangeToken(_ parameters: TokenExchangeParameters) async throws -> TokenExchangeResult {

@@ -12,16 +12,13 @@ import SystemSupport
 /// ```swift
 /// do {
 ///     result = try await app.acquireTokenSilently(scopes: scopes, account: account)
-/// } catch AuthenticationError.interactionRequired {
+/// } catch let error as AuthenticationError where error.family == .interactionRequired {
 ///     result = try await app.acquireTokenInteractively(scopes: scopes)
 /// }
 /// ```
 public final class PublicClientApplication: Sendable {
-    /// The settings of an application object.
-    public typealias Configuration = ClientConfiguration
-
     /// The settings that the application object was created with.
-    public let configuration: Configuration
+    public let configuration: ClientConfiguration
 
     let environment: FlowEnvironment
     let refresher: TokenRefresher
@@ -62,24 +59,15 @@ public final class PublicClientApplication: Sendable {
         refresher = TokenRefresher(environment)
     }
 
-    /// Waits until all refreshes under way have ended and all unsaved tokens are written.
+    /// Waits until all refreshes under way have ended and all unsaved tokens are written, for at most `time`. Call it before the
+    /// process ends; the object stays usable.
     ///
-    /// Call it before the process ends. ``finishPendingRefreshes(within:)`` limits the wait. A write that fails is tried
-    /// again for 15 s.
-    /// - Throws: `AuthenticationError.cache` when tokens could not be written: if they came by a refresh, the refresh
-    ///   token in the cache is spent, and the person may have to sign in again. `CancellationError`.
-    public func finishPendingRefreshes() async throws {
-        try await refresher.finish()
-    }
-
-    /// Waits in the same way, for at most `time`: for a program that is about to end. A write that fails is tried again
-    /// until then.
-    ///
-    /// Work that has not ended by then continues as long as the process does.
+    /// A write that fails is tried again until then. Work that has not ended by then continues as long as the process does.
     /// - Returns: Whether all of the work ended in time.
-    /// - Throws: As ``finishPendingRefreshes()``.
+    /// - Throws: `AuthenticationError` of the family `.cache` if tokens could not be written: if they came by a refresh, the
+    ///   refresh token in the cache is spent, and the person may have to sign in again. `CancellationError`.
     @discardableResult
-    public func finishPendingRefreshes(within time: Duration) async throws -> Bool {
+    public func finishPendingWork(within time: Duration) async throws -> Bool {
         if refresher.isIdle { return true }  // without a timer, for which a thread would start
         do {
             try await withDeadline(time) { try await self.refresher.finish(writingFor: time) }

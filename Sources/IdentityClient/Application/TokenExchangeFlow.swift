@@ -144,16 +144,17 @@ extension TokenExchangeFlow {
                 """
             )
         }
-        return TokenExchangeResult(
+        var result = TokenExchangeResult(
             token: SecurityToken(token, type: type),
             tokenType: try scheme(of: response, type),
             expiresOn: response.expiresIn.map {
                 Date(timeIntervalSince1970: Double(environment.clock.unixSeconds) + Double($0))
             },
             scopes: response.scopes.map { Set($0.map(Scope.init(rawValue:))) } ?? parameters.scopes,
-            refreshToken: response.refreshToken,
             correlationID: context.correlationID
         )
+        result.refreshToken = response.refreshToken
+        return result
     }
 
     private func scheme(of response: TokenResponse, _ type: SecurityToken.TypeIdentifier) throws -> String {

@@ -17,9 +17,9 @@ public struct Account: Identifiable, Hashable, Sendable {
     /// Identifies a person at a provider. Opaque; safe to keep in settings.
     ///
     /// ```swift
-    /// settings.lastAccount = account.id.rawValue
+    /// settings.lastAccount = account.id
     /// ```
-    public struct ID: RawRepresentable, Hashable, Sendable, CustomStringConvertible {
+    public struct ID: RawRepresentable, Hashable, Codable, Sendable, CustomStringConvertible {
         /// The identifier: `uid.utid` at Microsoft's providers, else the issuer and the subject joined by `|`.
         public let rawValue: String
 
@@ -39,7 +39,7 @@ public struct Account: Identifiable, Hashable, Sendable {
     /// Identifies the person at this provider, across all tenants and B2C policies.
     public let id: ID
 
-    /// The host (and port) of the provider the person signed in at.
+    /// The host, and port, of the provider that the person signed in at.
     public let environment: String
 
     /// The name that the person signs in with, if the provider sends it. Use it for display and as a login hint only.
@@ -100,10 +100,10 @@ public struct TenantProfile: Hashable, Sendable {
     /// The B2C policy that the person signed in with; `nil` at other providers.
     public let policy: String?
 
-    /// The claims of the ID token, as the JSON text of an object; `nil` without an ID token. They are personal data.
+    /// The claims of the ID token, as the JSON text of an object; `nil` without an ID token.
     ///
     /// The time claims change with every token, so comparisons of profiles and accounts ignore the claims.
-    public let idTokenClaims: String?
+    package let idTokenClaims: String?
 
     /// Creates a profile, for a program's tests.
     public init(
@@ -112,7 +112,25 @@ public struct TenantProfile: Hashable, Sendable {
         isHomeTenant: Bool = true,
         name: String? = nil,
         policy: String? = nil,
-        idTokenClaims: String? = nil
+        claims: IdentityClaims? = nil
+    ) {
+        self.init(
+            tenantID: tenantID,
+            localAccountID: localAccountID,
+            isHomeTenant: isHomeTenant,
+            name: name,
+            policy: policy,
+            idTokenClaims: claims?.json
+        )
+    }
+
+    package init(
+        tenantID: String,
+        localAccountID: String,
+        isHomeTenant: Bool = true,
+        name: String? = nil,
+        policy: String? = nil,
+        idTokenClaims: String?
     ) {
         self.tenantID = tenantID
         self.localAccountID = localAccountID
@@ -190,7 +208,7 @@ public struct AccountChange: Hashable, Sendable {
     /// ```swift
     /// if change.kind == .removed { closeWindows(of: change.account) }
     /// ```
-    public enum Kind: Hashable, Sendable {
+    @nonexhaustive public enum Kind: Hashable, Sendable {
         /// A person signed in who was not signed in before.
         case added
         /// The account's name, username, tenants or other profile data changed.

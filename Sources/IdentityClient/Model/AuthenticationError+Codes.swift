@@ -1,9 +1,20 @@
 // Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
 
+// A family alone, as a code: for errors with no closer reason, and as a pattern of all of the family's codes.
+extension AuthenticationError.Code {
+    package static let interactionRequired = Self(rawValue: "interaction_required")
+    package static let userCancelled = Self(rawValue: "user_cancelled")
+    package static let interactionUnavailable = Self(rawValue: "interaction_unavailable")
+    package static let scopesDeclined = Self(rawValue: "scopes_declined")
+    package static let serverUnavailable = Self(rawValue: "server_unavailable")
+    package static let network = Self(rawValue: "network")
+    package static let cache = Self(rawValue: "cache")
+    package static let invalidResponse = Self(rawValue: "invalid_response")
+    package static let configuration = Self(rawValue: "configuration")
+}
+
 extension AuthenticationError.Code {
     // A person is needed
-    /// A person is needed: call `acquireTokenInteractively` with the same scopes.
-    public static let interactionRequired = Self(rawValue: "interaction_required")
     /// This account is not signed in here, or it has neither a usable token nor a refresh token.
     public static let noTokensFound = Self(rawValue: "interaction_required.no_tokens")
     /// The provider wants the person to sign in again, and perhaps to do more, such as to confirm a second factor.
@@ -34,8 +45,6 @@ extension AuthenticationError.Code {
     public static let accountMismatch = Self(rawValue: "interaction_required.account_mismatch")
 
     // The sign-in was ended
-    /// The sign-in was ended before it was finished.
-    public static let userCancelled = Self(rawValue: "user_cancelled")
     /// The person, or the provider on the person's behalf, refused.
     public static let accessDenied = Self(rawValue: "user_cancelled.access_denied")
     /// The person did not finish in time.
@@ -44,29 +53,18 @@ extension AuthenticationError.Code {
     public static let interactionSuperseded = Self(rawValue: "user_cancelled.superseded")
 
     // The sign-in could not begin
-    /// The sign-in could not be shown to the person. The person did not end it: show the reason, and offer another
-    /// method.
-    public static let interactionUnavailable = Self(rawValue: "interaction_unavailable")
     /// No browser could be opened here: show the address instead.
     public static let browserUnavailable = Self(rawValue: "interaction_unavailable.browser")
     /// Another sign-in of this application object is running.
     public static let interactionInProgress = Self(rawValue: "interaction_unavailable.in_progress")
 
-    // Fewer scopes
-    /// No requested scope was granted; the person is signed in.
-    public static let scopesDeclined = Self(rawValue: "scopes_declined")
-
     // The server
-    /// The server cannot answer now: try again later.
-    public static let serverUnavailable = Self(rawValue: "server_unavailable")
     /// The server asked to wait: try again after `retryAfter`.
     public static let throttled = Self(rawValue: "server_unavailable.throttled")
     /// The provider or the library stopped a loop of identical requests: wait for `retryAfter`, or some minutes.
     public static let requestLoop = Self(rawValue: "server_unavailable.loop")
 
     // The network
-    /// The server could not be reached. No new sign-in is needed.
-    public static let network = Self(rawValue: "network")
     /// The server did not answer in time.
     public static let networkTimedOut = Self(rawValue: "network.timed_out")
     /// The server's name could not be resolved.
@@ -81,8 +79,6 @@ extension AuthenticationError.Code {
     public static let proxyFailed = Self(rawValue: "network.proxy")
 
     // The cache
-    /// The token cache cannot be used now. No new sign-in is needed.
-    public static let cache = Self(rawValue: "cache")
     /// A record could not be read; it was set aside and reported.
     public static let cacheCorrupt = Self(rawValue: "cache.corrupt")
     /// Owner, mode or kind of the cache's files are wrong.
@@ -115,8 +111,6 @@ extension AuthenticationError.Code {
     public static let keyringTimedOut = Self(rawValue: "cache.keyring_timed_out")
 
     // The answer failed a check
-    /// The server's answer failed a check; as an error of its own, it is about another issuer or another person.
-    public static let invalidResponse = Self(rawValue: "invalid_response")
     /// The answer could not be read: it is malformed, above the limit, or a redirect that is not followed.
     public static let malformedResponse = Self(rawValue: "invalid_response.malformed")
     /// The redirect is not the answer to this request.
@@ -127,8 +121,6 @@ extension AuthenticationError.Code {
     public static let untrustedAuthority = Self(rawValue: "invalid_response.untrusted_authority")
 
     // The set-up
-    /// The program, its registration or the provider's policy must be changed.
-    public static let configuration = Self(rawValue: "configuration")
     /// A parameter is not acceptable.
     public static let invalidArgument = Self(rawValue: "configuration.invalid_argument")
     /// The program cannot listen on the redirect address.
@@ -147,7 +139,7 @@ extension AuthenticationError.Code {
     public static let transportUnavailable = Self(rawValue: "configuration.transport_unavailable")
     /// No identity broker could be asked: none is installed, or it cannot be reached from here.
     public static let brokerUnavailable = Self(rawValue: "configuration.broker_unavailable")
-    /// The account belongs to another of Microsoft's clouds, and ``ClientConfiguration/isInstanceAware`` is off: sign in at
+    /// The account belongs to another of Microsoft's clouds, and ``ClientConfiguration/Entra/isInstanceAware`` is off: sign in at
     /// the error's `redirectedAuthority`.
     public static let accountInAnotherCloud = Self(rawValue: "configuration.account_in_another_cloud")
     /// The provider does not offer a required feature.

@@ -5,21 +5,20 @@ package import Logging
 
 /// The reason why no token was acquired, and the next step.
 ///
-/// Decide by ``code``, which has two levels: `catch AuthenticationError.interactionRequired` also catches
-/// `.consentRequired` and every other reason that needs a person. A cancelled task throws `CancellationError` instead.
-/// No error contains a token, a code or a verifier.
+/// Decide by ``family``, which has nine values, and by ``code`` where a program treats one reason in another way. A cancelled task
+/// throws `CancellationError` instead. No error contains a token, a code or a verifier.
 ///
 /// ```swift
 /// do {
 ///     result = try await app.acquireTokenSilently(scopes: scopes, account: account)
-/// } catch AuthenticationError.interactionRequired {
+/// } catch let error as AuthenticationError where error.family == .interactionRequired {
 ///     result = try await app.acquireTokenInteractively(scopes: scopes)
 /// } catch let error as AuthenticationError {
 ///     print(error.message)
 /// }
 /// ```
 public struct AuthenticationError: Error, Sendable {
-    /// The reason for the error, in two levels.
+    /// The reason for the error.
     public private(set) var code: Code
 
     /// The next step, in plain words. The text is not part of the API: never compare it.
@@ -32,7 +31,7 @@ public struct AuthenticationError: Error, Sendable {
     public let claims: String?
 
     /// The demands that an API makes of the next sign-in, if it refused the token because of them. See
-    /// `InteractiveParameters(scopes:account:meeting:)`.
+    /// ``interactiveParameters(scopes:account:)``.
     public let challenge: ResourceChallenge?
 
     /// The identifiers of the accounts to choose from, with the code `.accountSelectionRequired`; otherwise empty.
@@ -85,6 +84,24 @@ public struct AuthenticationError: Error, Sendable {
         self.timestamp = timestamp
     }
 
+    /// Creates an error of a family, with no closer reason: for a program's tests, and for custom caches and transports.
+    @_disfavoredOverload
+    public init(
+        _ family: Family,
+        _ message: String,
+        retryAfter: Duration? = nil,
+        correlationID: UUID? = nil,
+        underlyingError: (any Error)? = nil
+    ) {
+        self.init(
+            Code(rawValue: family.rawValue),
+            message,
+            retryAfter: retryAfter,
+            correlationID: correlationID,
+            underlyingError: underlyingError
+        )
+    }
+
     /// The code alone: a value from a bounded set, safe as a metric label.
     public var shortDescription: String { code.rawValue }
 }
@@ -101,20 +118,15 @@ extension AuthenticationError: CustomStringConvertible {
 }
 
 extension AuthenticationError {
-    /// The reason for an error, in two levels: `interaction_required` and `interaction_required.consent`.
-    ///
-    /// A program acts on the first level, which has nine values. A first-level pattern matches all of its second
-    /// levels. Later versions may add second levels.
+    /// The reason for an error, for example `interaction_required.consent`. Later versions may add codes to a family.
     ///
     /// ```swift
-    /// do {
-    ///     result = try await app.acquireTokenSilently(scopes: scopes, account: account)
-    /// } catch AuthenticationError.Code.interactionRequired {
-    ///     result = try await app.acquireTokenInteractively(.init(scopes: scopes, account: account))
+    /// } catch let error as AuthenticationError where error.code == .adminConsentRequired {
+    ///     show("Ask your organization's administrator to allow this application.")
     /// }
     /// ```
     public struct Code: RawRepresentable, Hashable, Sendable, CustomStringConvertible {
-        /// The code as text: the first level, or both joined by a dot.
+        /// The code as text: its family, and in most cases a dot and the reason.
         public let rawValue: String
 
         /// Creates a code from its text.
@@ -122,8 +134,8 @@ extension AuthenticationError {
             self.rawValue = rawValue
         }
 
-        /// The first level, which decides how a program reacts.
-        public var primary: Code {
+        /// The family alone.
+        package var primary: Code {
             guard let dot = rawValue.utf8.firstIndex(of: UInt8(ascii: ".")) else { return self }
             return Code(rawValue: String(rawValue[..<dot]))
         }
@@ -131,13 +143,13 @@ extension AuthenticationError {
         /// The code as text.
         public var description: String { rawValue }
 
-        /// Returns whether `code` equals `pattern` or is one of its second levels.
-        public static func ~= (pattern: Code, code: Code) -> Bool {
+        /// Returns whether `code` equals `pattern` or is one of its family.
+        package static func ~= (pattern: Code, code: Code) -> Bool {
             pattern == code || pattern == code.primary
         }
 
         /// Returns whether `error` is an ``AuthenticationError`` whose code matches `pattern`.
-        public static func ~= (pattern: Code, error: any Error) -> Bool {
+        package static func ~= (pattern: Code, error: any Error) -> Bool {
             guard let error = error as? AuthenticationError else { return false }
             return pattern ~= error.code
         }
@@ -145,18 +157,14 @@ extension AuthenticationError {
 }
 
 extension AuthenticationError {
-    /// The first level of an error's code, which decides how a program reacts.
+    /// The kind of an error, which decides about the next step.
     ///
     /// ```swift
-    /// } catch let error as AuthenticationError {
-    ///     switch error.family {
-    ///     case .interactionRequired, .interactionUnavailable: showSignInButton()
-    ///     case .userCancelled: break
-    ///     default: show(error.message)
-    ///     }
+    /// } catch let error as AuthenticationError where error.family == .interactionRequired {
+    ///     result = try await app.acquireTokenInteractively(scopes: scopes)
     /// }
     /// ```
-    public enum Family: String, Hashable, Sendable, CaseIterable {
+    @nonexhaustive public enum Family: String, Hashable, Sendable, CaseIterable {
         /// A person is needed: call `acquireTokenInteractively` with the same scopes.
         case interactionRequired = "interaction_required"
         /// The person, the program or the time-out ended the sign-in.
@@ -173,8 +181,8 @@ extension AuthenticationError {
         case cache
         /// The server's answer failed a check.
         case invalidResponse = "invalid_response"
-        /// The program, its registration or the provider's policy must be changed. A program's own codes with another
-        /// first level also belong to this family.
+        /// The program, its registration or the provider's policy must be changed. A program's own codes that begin
+        /// otherwise also belong to this family.
         case configuration
     }
 
@@ -183,32 +191,10 @@ extension AuthenticationError {
 }
 
 extension AuthenticationError.Code {
-    /// The family of the code: its first level.
+    /// The family of the code.
     public var family: AuthenticationError.Family {
         AuthenticationError.Family(rawValue: primary.rawValue) ?? .configuration
     }
-}
-
-// The families, repeated on the error itself so that `catch AuthenticationError.interactionRequired` works.
-extension AuthenticationError {
-    /// A person is needed: call `acquireTokenInteractively` with the same scopes.
-    public static var interactionRequired: Code { .interactionRequired }
-    /// The sign-in was ended before it was finished.
-    public static var userCancelled: Code { .userCancelled }
-    /// The sign-in could not be shown to the person.
-    public static var interactionUnavailable: Code { .interactionUnavailable }
-    /// No requested scope was granted; the person is signed in.
-    public static var scopesDeclined: Code { .scopesDeclined }
-    /// The server cannot answer now: try again later.
-    public static var serverUnavailable: Code { .serverUnavailable }
-    /// The server could not be reached.
-    public static var network: Code { .network }
-    /// The token cache cannot be used now.
-    public static var cache: Code { .cache }
-    /// The server's answer failed a check.
-    public static var invalidResponse: Code { .invalidResponse }
-    /// The program, its registration or the provider's policy must be changed.
-    public static var configuration: Code { .configuration }
 }
 
 /// The authorization server's own words about a refusal.

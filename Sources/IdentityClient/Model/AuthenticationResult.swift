@@ -7,7 +7,7 @@ package import OAuthWire
 /// An acquired access token, its account and its source.
 ///
 /// ```swift
-/// request.headerFields[.authorization] = result.authorizationHeader
+/// try result.authorize(&request)
 /// ```
 public struct AuthenticationResult: Sendable {
     /// The source of a token.
@@ -15,7 +15,7 @@ public struct AuthenticationResult: Sendable {
     /// ```swift
     /// if result.source == .identityProvider { logger.info("Acquired a new token") }
     /// ```
-    public enum Source: String, Hashable, Sendable {
+    @nonexhaustive public enum Source: String, Hashable, Sendable {
         /// The token cache.
         case cache
         /// The identity provider, asked by the call that returned the token.
@@ -29,7 +29,7 @@ public struct AuthenticationResult: Sendable {
     /// ```swift
     /// if case .failed(let error) = result.persistence { warn("You must sign in again next time. \(error.message)") }
     /// ```
-    public enum Persistence: Sendable {
+    @nonexhaustive public enum Persistence: Sendable {
         /// The tokens are in the cache.
         case persisted
         /// The write failed, and the tokens live until the program ends. The next acquisition tries to write again;
@@ -65,13 +65,13 @@ public struct AuthenticationResult: Sendable {
     /// The requested scopes that were not granted.
     public var declinedScopes: Set<Scope> { parts.values.declinedScopes }
 
-    /// Whether the sign-in asked for a refresh token (`offline_access`) and got none, so that the person has to sign in again
-    /// when the access token expires. `false` for a token from the cache.
+    /// `false` if the sign-in asked for a refresh token (`offline_access`) and got none, so that the person has to sign in again
+    /// when the access token expires; otherwise `true`, also for a token from the cache.
     ///
-    /// Some providers give one only if the person is asked for consent: sign in with ``Prompt/consent``. Others must be told
+    /// Some providers give one only if the person is asked for consent: sign in with ``SignInPrompt/consent``. Others must be told
     /// to give one to this client.
     /// - SeeAlso: [OpenID Connect Core §11](https://openid.net/specs/openid-connect-core-1_0.html#OfflineAccess)
-    public var lacksRefreshToken: Bool { parts.values.lacksRefreshToken }
+    public var hasRefreshToken: Bool { parts.values.hasRefreshToken }
 
     /// The account that the token belongs to.
     public var account: Account { parts.values.account }
@@ -94,13 +94,13 @@ public struct AuthenticationResult: Sendable {
 
     /// The time since the token expired, at the moment of the call; `nil` for a valid token.
     ///
-    /// Expired tokens are handed out only with `ClientConfiguration.allowsExtendedLifetime` or
+    /// Expired tokens are handed out only with `ClientConfiguration.entra.allowsExtendedLifetime` or
     /// `SilentParameters.allowsExpiredToken`.
     public var expiredFor: Duration? { parts.values.expiredFor }
 
     /// Whether the token has expired, and the provider allowed its use in an outage such as now.
     ///
-    /// Only with `ClientConfiguration.allowsExtendedLifetime`. An API decides itself whether it accepts such a token: some
+    /// Only with `ClientConfiguration.entra.allowsExtendedLifetime`. An API decides itself whether it accepts such a token: some
     /// answer 401.
     public var isExtendedLifetimeToken: Bool { parts.values.isExtendedLifetimeToken }
 
@@ -157,11 +157,8 @@ public struct AuthenticationResult: Sendable {
         parts = Parts(values)
     }
 
-    /// The value of the `Authorization` header for a bearer token. It is a secret.
-    ///
-    /// It is empty for a token that is bound to a key, which needs a header for each request:
-    /// ``authorizationHeader(for:nonce:)``; and for an SSH certificate, which is shown to no API.
-    public var authorizationHeader: String { isBound ? "" : "\(tokenType) \(accessToken)" }
+    /// The value of the `Authorization` header for a bearer token; empty for any other token.
+    package var authorizationHeader: String { isBound ? "" : "\(tokenType) \(accessToken)" }
 
     /// Whether the token is not a bearer token.
     var isBound: Bool {
@@ -180,9 +177,9 @@ public struct AuthenticationResult: Sendable {
     }
 
     /// Returns the same result, of a sign-in that got no refresh token although it asked for one.
-    func lackingRefreshToken() -> AuthenticationResult {
+    func withoutRefreshToken() -> AuthenticationResult {
         var values = parts.values
-        values.lacksRefreshToken = true
+        values.hasRefreshToken = false
         return AuthenticationResult(values)
     }
 
@@ -222,7 +219,7 @@ extension AuthenticationResult {
         let isExtendedLifetimeToken: Bool
         var additionalMembers: String?
         var proof: TokenProof?
-        var lacksRefreshToken = false
+        var hasRefreshToken = true
     }
 }
 
@@ -247,14 +244,14 @@ extension AuthenticationResult: CustomStringConvertible, CustomDebugStringConver
 extension AuthenticationResult {
     /// Returns the value of the `Authorization` header for one request. It is a secret.
     ///
-    /// For a bearer token, it is ``authorizationHeader``. For a token of the scheme ``AuthenticationScheme/pop``, it is the
+    /// For a bearer token, it is the type and the token. For a token of the scheme ``AuthenticationScheme/pop``, it is the
     /// token together with the request's method, host, path and query, and the current time, signed with the program's key,
     /// which takes about a millisecond. APIs accept it for a few minutes. The request's body and other header fields are
     /// not signed. A request that is changed, or sent again later, needs a new header.
     ///
     /// - Parameters:
     ///   - request: The request, with scheme, authority and path as they will be sent.
-    ///   - nonce: The nonce that the API demanded, from ``AuthenticationScheme/nonce(in:)``; `nil`, the default, if it
+    ///   - nonce: The nonce that the API demanded, in the field `DPoP-Nonce` or in a PoP challenge; `nil`, the default, if it
     ///     demanded none.
     /// - Throws: `AuthenticationError.Code.invalidArgument` if the request is not to https, or http on this computer, if its
     ///   address or the nonce has other than visible ASCII, if the result was created without a key, or for an SSH
@@ -302,12 +299,11 @@ extension AuthenticationResult {
     /// proof, which takes some 60 µs. A request that is changed, or sent again, needs new ones. They are secrets.
     ///
     /// ```swift
-    /// var request = HTTPRequest(.get, to: url)
     /// try result.authorize(&request)
     /// ```
     /// - Parameters:
     ///   - request: The request, with scheme, authority and path as they will be sent.
-    ///   - nonce: The nonce that the API demanded, from ``AuthenticationScheme/nonce(in:)``; `nil`, the default, if it
+    ///   - nonce: The nonce that the API demanded, in the field `DPoP-Nonce` or in a PoP challenge; `nil`, the default, if it
     ///     demanded none.
     /// - Throws: As ``authorizationHeader(for:nonce:)``.
     /// - SeeAlso: [RFC 9449 §7](https://www.rfc-editor.org/rfc/rfc9449#section-7)

@@ -1,6 +1,6 @@
 // Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
 
-public import HTTPTypes
+package import HTTPTypes
 import OAuthWire
 
 /// The way in which an access token is shown to an API, or to a server.
@@ -90,14 +90,9 @@ public struct AuthenticationScheme: Hashable, Sendable, CustomStringConvertible 
         return nonce
     }
 
-    /// Returns the nonce that an API demands of the next signed request, for
-    /// ``AuthenticationResult/authorize(_:nonce:)``; `nil` if it gives none.
-    ///
-    /// For answers that the program reads itself; `AuthenticatedClient` of `IdentityResources` answers the demand. The first
-    /// PoP challenge with a nonce counts (`WWW-Authenticate`), otherwise the nonce that the API announces
-    /// (`Authentication-Info`). A nonce is visible ASCII of at most 2,048 bytes.
-    /// - Parameter fields: The header fields of the API's answer.
-    public static func nonce(in fields: HTTPFields) -> String? {
+    /// The nonce that an API demands of the next signed request: `DPoP-Nonce`, the first PoP challenge with a nonce, or the
+    /// nonce that the API announces (`Authentication-Info`).
+    package static func nonce(in fields: HTTPFields) -> String? {
         nonceField(in: fields) ?? AuthenticationChallenge.parse(fields[values: .wwwAuthenticate]).lazy.compactMap(
             \.nonce
         ).first

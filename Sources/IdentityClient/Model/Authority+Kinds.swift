@@ -267,8 +267,8 @@ extension Authority {
     /// ``b2c(host:tenant:policy:)``.
     ///
     /// Any other address with a path is taken for Entra ID. If its host belongs to no known cloud and is not in
-    /// ``ClientConfiguration/knownHosts``, the first call that needs the provider throws `.untrustedAuthority`.
-    /// - Throws: `AuthenticationError.configuration` when the address has none of these forms.
+    /// ``ClientConfiguration/Entra/knownHosts``, the first call that needs the provider throws `.untrustedAuthority`.
+    /// - Throws: `AuthenticationError` of the family `.configuration` when the address has none of these forms.
     public init(url: String) throws {
         let address = try Self.address(url)
         let base = WebAddress(scheme: address.scheme, host: address.host, port: address.port, path: "")

@@ -42,7 +42,7 @@ public struct Authority: Hashable, Sendable, CustomStringConvertible {
     /// ```swift
     /// let personal = try Authority.entra(.consumers)
     /// ```
-    public enum Audience: Hashable, Sendable {
+    @nonexhaustive public enum Audience: Hashable, Sendable {
         /// Work, school and personal accounts (`common`).
         case common
         /// Work and school accounts (`organizations`).
@@ -67,7 +67,7 @@ public struct Authority: Hashable, Sendable, CustomStringConvertible {
     /// - Parameters:
     ///   - audience: The people who may sign in.
     ///   - host: The cloud's host, for example `login.microsoftonline.us`.
-    /// - Throws: `AuthenticationError.configuration` when the tenant or the host cannot be part of an address.
+    /// - Throws: `AuthenticationError` of the family `.configuration` when the tenant or the host cannot be part of an address.
     public static func entra(
         _ audience: Audience = .common,
         host: String = "login.microsoftonline.com"
@@ -82,7 +82,7 @@ public struct Authority: Hashable, Sendable, CustomStringConvertible {
     ///   - host: `NAME.b2clogin.com`, or a custom domain.
     ///   - tenant: For example `NAME.onmicrosoft.com`.
     ///   - policy: The user flow or custom policy, for example `b2c_1_susi`.
-    /// - Throws: `AuthenticationError.configuration` when a part cannot be part of an address.
+    /// - Throws: `AuthenticationError` of the family `.configuration` when a part cannot be part of an address.
     public static func b2c(host: String, tenant: String, policy: String) throws -> Authority {
         Authority(
             kind: .b2c(
@@ -98,7 +98,7 @@ public struct Authority: Hashable, Sendable, CustomStringConvertible {
     ///
     /// - Parameter host: `NAME.ciamlogin.com`, or a custom domain.
     /// - Parameter tenant: The tenant; `nil` means `NAME.onmicrosoft.com`, made from the host's first label.
-    /// - Throws: `AuthenticationError.configuration` when a part cannot be part of an address.
+    /// - Throws: `AuthenticationError` of the family `.configuration` when a part cannot be part of an address.
     public static func externalID(host: String, tenant: String? = nil) throws -> Authority {
         let address = try origin(host)
         let label = address.host.prefix { $0 != "." }
@@ -113,7 +113,7 @@ public struct Authority: Hashable, Sendable, CustomStringConvertible {
     /// Returns an authority for Active Directory Federation Services, 2019 or later.
     ///
     /// - Parameter host: The federation service's host.
-    /// - Throws: `AuthenticationError.configuration` when the host cannot be part of an address.
+    /// - Throws: `AuthenticationError` of the family `.configuration` when the host cannot be part of an address.
     public static func adfs(host: String) throws -> Authority {
         Authority(kind: .adfs(try origin(host)))
     }
@@ -135,7 +135,7 @@ public struct Authority: Hashable, Sendable, CustomStringConvertible {
     ///     // A provider that signs with ES256 and publishes RS256.
     ///     try Authority.openIDConnect(issuer: "https://id.example.com", idTokenAlgorithms: ["ES256"])
     ///     ```
-    /// - Throws: `AuthenticationError.configuration` when the issuer or an endpoint is not an `https` address, or the
+    /// - Throws: `AuthenticationError` of the family `.configuration` when the issuer or an endpoint is not an `https` address, or the
     ///   library does not verify an algorithm.
     /// - SeeAlso: [OpenID Connect Discovery §4](https://openid.net/specs/openid-connect-discovery-1_0.html#ProviderConfig)
     public static func openIDConnect(
@@ -163,7 +163,7 @@ public struct Authority: Hashable, Sendable, CustomStringConvertible {
     /// token that came without a lifetime and without a refresh token, such as GitHub's: until then, silent calls
     /// return that token. Scopes that the server separates by commas are split, unless a requested scope contains a
     /// comma.
-    /// - Throws: `AuthenticationError.configuration` when an endpoint or the issuer is not an `https` address.
+    /// - Throws: `AuthenticationError` of the family `.configuration` when an endpoint or the issuer is not an `https` address.
     public static func oauth2(_ endpoints: OAuth2Endpoints) throws -> Authority {
         for endpoint in endpoints.all { _ = try address(endpoint) }
         return Authority(kind: .oauth2(endpoints))
@@ -183,7 +183,7 @@ public struct Authority: Hashable, Sendable, CustomStringConvertible {
     ///   - resource: The API that all tokens are for, exactly as it names itself (RFC 8707). It stands in each request, and
     ///     sign-ins for other resources keep accounts and tokens of their own. `nil`, the default, names none.
     ///   - assumesPKCE: Whether a server that publishes no methods of PKCE at all, as Entra ID, is known to check `S256`.
-    /// - Throws: `AuthenticationError.configuration` when the issuer is not an `https` address, or the resource not an absolute
+    /// - Throws: `AuthenticationError` of the family `.configuration` when the issuer is not an `https` address, or the resource not an absolute
     ///   URI without a fragment.
     /// - SeeAlso: [RFC 8414](https://www.rfc-editor.org/rfc/rfc8414), [RFC 8707](https://www.rfc-editor.org/rfc/rfc8707)
     public static func oauth2(issuer: String, resource: String? = nil, assumesPKCE: Bool = false) throws -> Authority {
@@ -223,7 +223,7 @@ extension Authority {
     /// ```swift
     /// let authority = try Authority.openIDConnect(issuer: "https://id.example.com/realm", issuerPolicy: .sameHost)
     /// ```
-    public enum IssuerPolicy: Hashable, Sendable {
+    @nonexhaustive public enum IssuerPolicy: Hashable, Sendable {
         /// The configured issuer only, compared character by character: a trailing slash counts.
         case exact
         /// Any issuer with the same scheme, host and port.

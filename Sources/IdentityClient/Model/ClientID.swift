@@ -7,7 +7,9 @@
 /// ```
 ///
 /// - SeeAlso: [RFC 6749 §2.2](https://www.rfc-editor.org/rfc/rfc6749#section-2.2)
-public struct ClientID: RawRepresentable, Hashable, Sendable, ExpressibleByStringLiteral, CustomStringConvertible {
+public struct ClientID: RawRepresentable, Hashable, Codable, Sendable, ExpressibleByStringLiteral,
+    CustomStringConvertible
+{
     /// The identifier as the server knows it.
     public let rawValue: String
 
@@ -43,18 +45,13 @@ public struct ClientID: RawRepresentable, Hashable, Sendable, ExpressibleByStrin
 ///
 /// - SeeAlso: [RFC 8252 §8.5](https://www.rfc-editor.org/rfc/rfc8252#section-8.5),
 ///   [RFC 6749 §2.3.1](https://www.rfc-editor.org/rfc/rfc6749#section-2.3.1)
-public struct ClientSecret: RawRepresentable, Hashable, Sendable, ExpressibleByStringLiteral {
+public struct ClientSecret: RawRepresentable, Hashable, Sendable {
     /// The text as the server gave it. Never log it.
     public let rawValue: String
 
     /// Wraps a secret. Creating the application object checks it.
     public init(rawValue: String) {
         self.rawValue = rawValue
-    }
-
-    /// Wraps a secret. Creating the application object checks it.
-    public init(stringLiteral value: String) {
-        rawValue = value
     }
 }
 

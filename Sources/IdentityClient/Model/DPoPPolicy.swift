@@ -6,7 +6,7 @@
 /// configuration.dpop = .whenOffered
 /// ```
 /// - SeeAlso: [RFC 9449](https://www.rfc-editor.org/rfc/rfc9449)
-public enum DPoPPolicy: String, Hashable, Sendable {
+@nonexhaustive public enum DPoPPolicy: String, Hashable, Sendable {
     /// Never.
     case off
     /// If the server publishes that it can (`dpop_signing_alg_values_supported` with ES256). A bearer token is taken as well.

@@ -73,22 +73,30 @@ extension IdentityClaims {
     }
 
     /// The person's roles in the program (`roles`), as at Entra ID. Providers differ in the claim's name and form: read
-    /// others with ``strings(_:)`` or from ``json``.
+    /// others by the subscript.
     public var roles: [String]? { object.strings("roles") }
 
     /// The person's groups (`groups`). Entra ID leaves them out if there are too many, and names a source of them in
     /// `_claim_names`: `nil` does not mean that there are none.
     public var groups: [String]? { object.strings("groups") }
 
-    /// Returns the text of another claim; `nil` if it is absent or no text.
-    public func string(_ claim: String) -> String? { object.string(claim) }
-
-    /// Returns the texts of another claim; `nil` if it is absent, or no array of texts alone.
-    public func strings(_ claim: String) -> [String]? { object.strings(claim) }
+    /// The value of any claim, as the type that the caller wants; `nil` if it is absent, or of another type. A `Date` is read from
+    /// a number of seconds.
+    ///
+    /// ```swift
+    /// let level: Int? = claims["level"]
+    /// let address: Address? = claims["address"]    // a type of the program's that is Decodable
+    /// ```
+    public subscript<Value: Decodable>(claim: String) -> Value? {
+        guard let value = object[claim] else { return nil }
+        let decoder = JSONDecoder()
+        decoder.dateDecodingStrategy = .secondsSince1970
+        return try? decoder.decode(Value.self, from: Data(value.jsonText.utf8))  // of another type
+    }
 }
 
 extension TenantProfile {
-    /// The claims of the ID token, read anew with each call; `nil` without an ID token.
+    /// The claims of the ID token, read anew with each call; `nil` without an ID token. Comparisons of profiles ignore them.
     ///
     /// ```swift
     /// let isAdministrator = result.tenantProfile?.claims?.roles?.contains("Admin") == true

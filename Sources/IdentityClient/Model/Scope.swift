@@ -7,7 +7,9 @@
 /// ```
 ///
 /// - SeeAlso: [RFC 6749 §3.3](https://www.rfc-editor.org/rfc/rfc6749#section-3.3)
-public struct Scope: RawRepresentable, Hashable, Sendable, ExpressibleByStringInterpolation, CustomStringConvertible {
+public struct Scope: RawRepresentable, Hashable, Codable, Sendable, ExpressibleByStringInterpolation,
+    CustomStringConvertible
+{
     /// The scope as the server knows it. Its case is kept.
     public let rawValue: String
 

@@ -12,7 +12,7 @@ public struct SignOutResult: Sendable {
     /// ```swift
     /// if case .unconfirmed = result.browserSession { show("The browser may still be signed in.") }
     /// ```
-    public enum Outcome: Sendable, CustomStringConvertible {
+    @nonexhaustive public enum Outcome: Sendable, CustomStringConvertible {
         /// The program did not request this part.
         case notRequested
         /// This part is done.

@@ -183,7 +183,7 @@ extension CurlTransport {
     /// Sends `request` with a streamed body, and returns the answer as soon as its head is there.
     ///
     /// - Throws: The errors of ``send(_:body:)``, and those of `body`.
-    public func open(_ request: HTTPRequest, body: (any HTTPBodySource)?) async throws -> any HTTPExchange {
+    public func open(_ request: HTTPRequest, body: (any TransportBody)?) async throws -> any TransportExchange {
         try Task.checkCancellation()
         let stream = CurlStream()
         let (driver, ticket) = try submit(
@@ -204,7 +204,7 @@ extension CurlTransport {
 
     private static func sendBody(
         _ stream: CurlStream,
-        from body: any HTTPBodySource,
+        from body: any TransportBody,
         _ driver: CurlDriver,
         _ ticket: UInt64
     ) async {
@@ -259,7 +259,7 @@ final class StreamHandle: Sendable {
 }
 
 /// A streamed answer.
-struct CurlExchange: HTTPExchange {
+struct CurlExchange: TransportExchange {
     let response: HTTPResponse
     let handle: StreamHandle
 

@@ -22,7 +22,7 @@ import Synchronization
 public protocol HTTPTransport: Sendable {
     /// Sends `request` with `body` and returns the whole answer.
     ///
-    /// - Throws: `AuthenticationError(.network, …)` or one of its second levels if no answer came,
+    /// - Throws: an error of the family `.network` if no answer came,
     ///   `AuthenticationError(.invalidResponse, …)` if the answer was too large, `CancellationError` if the task was
     ///   cancelled.
     func send(_ request: HTTPRequest, body: [UInt8]?) async throws -> (HTTPResponse, [UInt8])
@@ -60,7 +60,7 @@ public protocol StreamingHTTPTransport: HTTPTransport {
     /// The rules of `send` apply: no redirects, verified TLS, a prompt end on cancellation. Instead of a total
     /// time-out, the exchange fails after this time without progress.
     /// - Throws: The errors of ``HTTPTransport/send(_:body:)``, and those of `body`.
-    func open(_ request: HTTPRequest, body: (any HTTPBodySource)?) async throws -> any HTTPExchange
+    func open(_ request: HTTPRequest, body: (any TransportBody)?) async throws -> any TransportExchange
 }
 
 /// A request's body, piece by piece.
@@ -68,7 +68,7 @@ public protocol StreamingHTTPTransport: HTTPTransport {
 /// ```swift
 /// while let piece = try await source.next() { send(piece) }
 /// ```
-public protocol HTTPBodySource: Sendable {
+public protocol TransportBody: Sendable {
     /// The total number of bytes.
     var length: Int64 { get }
 
@@ -83,27 +83,27 @@ public protocol HTTPBodySource: Sendable {
 /// ```swift
 /// while let piece = try await exchange.next() { consume(piece) }
 /// ```
-public protocol HTTPExchange: Sendable {
+public protocol TransportExchange: Sendable {
     /// The answer's head.
     var response: HTTPResponse { get }
 
     /// The next piece of the body, not empty; `nil` after the last. One call at a time.
     ///
     /// Without calls, only a bounded buffer fills.
-    /// - Throws: `AuthenticationError.network` if the connection broke before the body was complete;
+    /// - Throws: `AuthenticationError` of the family `.network` if the connection broke before the body was complete;
     ///   `CancellationError` if the task was cancelled.
     func next() async throws -> [UInt8]?
 }
 
 /// An exchange over a transport that cannot stream, with both bodies in memory.
-final class BufferedExchange: HTTPExchange {
+final class BufferedExchange: TransportExchange {
     let response: HTTPResponse
     private let body: Mutex<[UInt8]?>
 
     /// The maximum body for such a transport.
     static let maximumBodyLength: Int64 = 16 << 20
 
-    init(_ transport: any HTTPTransport, _ request: HTTPRequest, body: (any HTTPBodySource)?) async throws {
+    init(_ transport: any HTTPTransport, _ request: HTTPRequest, body: (any TransportBody)?) async throws {
         var bytes: [UInt8]?
         if let body {
             guard body.length <= Self.maximumBodyLength else {
@@ -133,7 +133,7 @@ final class BufferedExchange: HTTPExchange {
 
 extension HTTPTransport {
     /// Starts an exchange, streamed if this transport can.
-    package func exchange(_ request: HTTPRequest, body: (any HTTPBodySource)?) async throws -> any HTTPExchange {
+    package func exchange(_ request: HTTPRequest, body: (any TransportBody)?) async throws -> any TransportExchange {
         if let streaming = self as? any StreamingHTTPTransport { return try await streaming.open(request, body: body) }
         return try await BufferedExchange(self, request, body: body)
     }

@@ -8,7 +8,7 @@ import Synchronization
 /// thread; a lookup costs the same for one account and for ten thousand.
 ///
 /// ```swift
-/// let configuration = PublicClientApplication.Configuration(
+/// let configuration = ClientConfiguration(
 ///     clientID: "test-client",
 ///     authority: authority,
 ///     cache: InMemoryTokenCache()

@@ -25,7 +25,7 @@ public struct KeyFile: EncryptionKeyProvider, Hashable {
     /// Names the key file at a path. Reads nothing.
     ///
     /// - Parameter path: The file. A relative path begins at the current working directory.
-    /// - Throws: `AuthenticationError.configuration` for a path that does not end with a name, has control characters or begins with `~`.
+    /// - Throws: `AuthenticationError` of the family `.configuration` for a path that does not end with a name, has control characters or begins with `~`.
     public init(path: String) throws {
         guard path.utf8.allSatisfy({ $0 >= 0x20 && $0 != 0x7F }), path.utf8.last != UInt8(ascii: "/"),
             FilePath.parts(of: path).last.map({ $0 != ".." && $0 != "." }) == true
@@ -42,7 +42,7 @@ public struct KeyFile: EncryptionKeyProvider, Hashable {
     /// Names the file of a credential in `$CREDENTIALS_DIRECTORY`, where systemd puts the credentials of a unit with
     /// `LoadCredential=` or `LoadCredentialEncrypted=`. Reads nothing.
     ///
-    /// - Throws: `AuthenticationError.configuration` for a text that is no credential's name.
+    /// - Throws: `AuthenticationError` of the family `.configuration` for a text that is no credential's name.
     public init(credential name: String) throws {
         guard (1...255).contains(name.utf8.count), name != ".", name != "..",
             name.utf8.allSatisfy({ (0x21...0x7E).contains($0) && $0 != UInt8(ascii: "/") && $0 != UInt8(ascii: ":") })

@@ -112,14 +112,14 @@ extension CorruptRecordKeeping {
 /// ```swift
 /// configuration.cacheGroup = try CacheGroup("com.example.suite")  // the suite's programs share one sign-in
 /// ```
-public struct CacheGroup: Hashable, Sendable {
+public struct CacheGroup: Hashable, Codable, Sendable {
     /// The group's name: 1 to 64 of the characters `a-z`, `0-9`, `.`, `-` and `_`, not beginning with a dot.
     public let name: String
 
     /// Creates a group that every program naming it shares.
     ///
     /// - Parameter name: For example `com.example.suite`. Upper-case letters are lowered.
-    /// - Throws: `AuthenticationError.configuration` when the name is empty, too long or contains other characters.
+    /// - Throws: `AuthenticationError` of the family `.configuration` when the name is empty, too long or contains other characters.
     public init(_ name: String) throws {
         let name = name.lowercased()
         guard Self.isValid(name) else {
@@ -133,6 +133,17 @@ public struct CacheGroup: Hashable, Sendable {
 
     package init(unchecked name: String) {
         self.name = name
+    }
+
+    /// Reads the name, which is checked as by ``init(_:)``.
+    public init(from decoder: any Decoder) throws {
+        try self.init(decoder.singleValueContainer().decode(String.self))
+    }
+
+    /// Writes the name.
+    public func encode(to encoder: any Encoder) throws {
+        var container = encoder.singleValueContainer()
+        try container.encode(name)
     }
 
     private static func isValid(_ name: String) -> Bool {

@@ -59,7 +59,7 @@ public struct CustomSchemeRedirectReceiver: RedirectReceiver {
     /// sign-in, 60 s at most.
     ///
     /// - Returns: Whether a program accepted the address; `false` if none waits for it.
-    /// - Throws: `AuthenticationError.configuration` if the address has no custom scheme, or is longer than 16 KiB;
+    /// - Throws: `AuthenticationError` of the family `.configuration` if the address has no custom scheme, or is longer than 16 KiB;
     ///   `.cache` if the runtime directory is not safe; `CancellationError`.
     public static func deliver(_ url: URL) async throws -> Bool {
         try await CustomSchemeRelay(directory: nil).deliver(url)
@@ -309,7 +309,7 @@ extension RedirectRequest {
         guard let text = String(validating: request.body, as: UTF8.self),
             text.utf8.allSatisfy({ (0x21...0x7E).contains($0) }), let url = URL(string: text),
             url.absoluteString == text, url.fragment == nil,
-            RedirectAddress(text).matches(redirectURI.absoluteString), question.isAnswered(by: text)
+            RedirectAddress(text).matches(redirectURI.absoluteString), question.hasAnswer(in: text)
         else {
             self = .refused(status: 400)
             return

@@ -88,10 +88,14 @@ public struct ReceivedRedirect: Sendable {
     public let url: URL
 
     /// Identifies the redirect within its listener.
-    public let id: UInt64
+    package let id: UInt64
 
     /// Creates a redirect; listeners do this.
-    public init(url: URL, id: UInt64) {
+    public init(url: URL) {
+        self.init(url: url, id: 0)
+    }
+
+    package init(url: URL, id: UInt64) {
         self.url = url
         self.id = id
     }
@@ -133,7 +137,7 @@ func answer<Value: Sendable>(
 ///
 /// - SeeAlso: [OAuth 2.0 Multiple Response Types §2.1](https://openid.net/specs/oauth-v2-multiple-response-types-1_0.html#ResponseModes),
 ///   [Form Post Response Mode](https://openid.net/specs/oauth-v2-form-post-response-mode-1_0.html)
-public enum ResponseMode: String, Hashable, Sendable, CaseIterable {
+@nonexhaustive public enum ResponseMode: String, Hashable, Sendable, CaseIterable {
     /// In the query of the redirect.
     case query
     /// In a form that the browser posts, so that the code is not in the address bar.

@@ -19,7 +19,7 @@ enum RedirectRequest: Equatable {
         case signOut
 
         /// Whether the parameters belong to an answer. A browser's guess has none of them.
-        func isAnswered(by parameters: [UInt8]) -> Bool {
+        func hasAnswer(in parameters: [UInt8]) -> Bool {
             switch self {
             case .signIn:  // RFC 6749 §4.1.2
                 parameters.split(separator: UInt8(ascii: "&")).contains { parameter in
@@ -31,8 +31,8 @@ enum RedirectRequest: Equatable {
         }
 
         /// The same for the query of an address.
-        func isAnswered(by address: String) -> Bool {
-            isAnswered(by: Array(address.utf8.drop { $0 != UInt8(ascii: "?") }.dropFirst()))
+        func hasAnswer(in address: String) -> Bool {
+            hasAnswer(in: Array(address.utf8.drop { $0 != UInt8(ascii: "?") }.dropFirst()))
         }
     }
 
@@ -70,7 +70,7 @@ enum RedirectRequest: Equatable {
             return
         }
         let parameters = arrival == .query ? Array((request.query ?? "").utf8) : request.body
-        guard question.isAnswered(by: parameters), let query = Self.normalized(parameters),
+        guard question.hasAnswer(in: parameters), let query = Self.normalized(parameters),
             let url = URL(string: "\(redirectURI.absoluteString)?\(query)")
         else {
             self = .refused(status: 400)

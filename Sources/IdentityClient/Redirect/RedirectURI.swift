@@ -17,7 +17,7 @@ public struct RedirectURI: Hashable, Sendable {
     /// ```swift
     /// configuration.redirectURI = try .loopback(host: .ipv4, ports: 8400...8400)
     /// ```
-    public enum LoopbackHost: String, Hashable, Sendable, CaseIterable {
+    @nonexhaustive public enum LoopbackHost: String, Hashable, Sendable, CaseIterable {
         /// `localhost`, with listeners on both loopback families. Entra ID, B2C and AD FS expect it.
         case localhost
         /// `127.0.0.1`, which RFC 8252 prefers.
@@ -73,7 +73,7 @@ public struct RedirectURI: Hashable, Sendable {
     /// ``CustomSchemeRedirectReceiver`` or for a sign-in in two steps, in which the program shows the page itself and
     /// passes the final address back.
     ///
-    /// - Throws: `AuthenticationError.configuration` if the address is relative or has a fragment.
+    /// - Throws: `AuthenticationError` of the family `.configuration` if the address is relative or has a fragment.
     public static func custom(_ url: URL) throws -> RedirectURI {
         guard url.scheme?.isEmpty == false, url.fragment == nil else {
             throw AuthenticationError(

@@ -38,9 +38,9 @@ extension RefreshExchange {
     private var namesScopes: Bool {
         let (rule, wanted) = (ScopeRule(ignoresCase: false), request.need.matchableScopes)
         let known = rule.matchable(sent.scopes)
-        let isAnswered = wanted.isSubset(of: known.union(rule.matchable(sent.declinedScopes)))
+        let isGranted = wanted.isSubset(of: known.union(rule.matchable(sent.declinedScopes)))
         let isUseful = wanted.isEmpty || !wanted.isDisjoint(with: known)
-        return request.authority.isMicrosoft || !isAnswered || !isUseful
+        return request.authority.isMicrosoft || !isGranted || !isUseful
     }
 
     /// The granted scopes if the answer does not state them; `nil` if they are the requested ones.
@@ -255,7 +255,7 @@ final class RefreshReservation: Sendable {
 
     /// Reserves the write of the record that `snapshot` is of.
     ///
-    /// - Throws: `.cache` and its second levels; `CancellationError`.
+    /// - Throws: errors of the family `.cache`; `CancellationError`.
     init(for snapshot: CredentialSnapshot, in store: CredentialStore) async throws {
         let size = snapshot.record?.bytes.count ?? snapshot.credentials.encoded().count
         cache = try await store.wrapping { try await store.cache.reserve(size + Self.growth, for: snapshot.key) }

@@ -292,7 +292,7 @@ extension SilentFlow {
             return AcquiredToken(snapshot: snapshot, token: token, source: .cache)
         }
         guard error.isOutage else { return nil }
-        let isExtensible = environment.configuration.allowsExtendedLifetime
+        let isExtensible = environment.configuration.entra.allowsExtendedLifetime
         let extended = isExtensible ? credentials.extendedToken(for: need, at: now) : nil
         let expired = parameters.allowsExpiredToken ? credentials.expiredToken(for: need, at: now) : nil
         guard let token = extended ?? expired else { return nil }

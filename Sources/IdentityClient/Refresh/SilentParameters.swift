@@ -6,7 +6,8 @@ import OAuthWire
 /// The parameters of a silent acquisition.
 ///
 /// ```swift
-/// let parameters = SilentParameters(scopes: scopes, account: account, minimumValidity: .seconds(600))
+/// var parameters = SilentParameters(scopes: scopes, account: account)
+/// parameters.minimumValidity = .seconds(600)
 /// let result = try await app.acquireTokenSilently(parameters)
 /// ```
 public struct SilentParameters: Sendable {
@@ -27,8 +28,8 @@ public struct SilentParameters: Sendable {
     public var claims: String?
 
     /// Whether a refresh is required, so that the cached access token is not used. Such a call never joins a refresh
-    /// that began before it.
-    public var forcesRefresh: Bool
+    /// that began before it. Off unless set.
+    public var forcesRefresh = false
 
     /// The access token that an API refused: any other token answers the call. Callers and processes whose same token was
     /// refused share one refresh. `nil` unless set.
@@ -40,7 +41,7 @@ public struct SilentParameters: Sendable {
     /// A cached token with less remaining validity is renewed. The returned token may still be valid for less time: see
     /// the result's `expiresOn`. This happens in the first tenth of a token's lifetime, in which no token is renewed,
     /// without a refresh token, with ``usesCacheOnly``, and if the provider cannot be reached.
-    public var minimumValidity: Duration
+    public var minimumValidity: Duration = .zero
 
     /// Whether only the cache is asked: no request is sent, now or in the background, and no broker is asked. Off unless
     /// set.
@@ -48,7 +49,7 @@ public struct SilentParameters: Sendable {
     /// A token counts until it expires. If there is none, the call throws `.networkNotAllowed`; a later call without this
     /// setting can renew it. Without an account or anything that could renew a token, the call throws `.noTokensFound`, as
     /// always. Together with `forcesRefresh` or `claims`, it throws `.invalidArgument`.
-    public var usesCacheOnly: Bool
+    public var usesCacheOnly = false
 
     /// Whether an expired token of the cache is returned if no new one can be had because the network or the provider is
     /// down, or because of ``usesCacheOnly``. Off unless set.
@@ -56,7 +57,7 @@ public struct SilentParameters: Sendable {
     /// The result says for how long the token has expired (``AuthenticationResult/expiredFor``). APIs refuse such a token; it
     /// serves a program that works offline and shows the account, or reads the ID token. A refusal of the provider is
     /// thrown all the same. The cache drops an expired token when it stores another token of the account.
-    public var allowsExpiredToken: Bool
+    public var allowsExpiredToken = false
 
     /// The longest time that the call waits for the cache, the provider and other processes; `nil` for no limit but those of
     /// the single steps. If it is over, the call returns a token of the cache that is still valid, and otherwise throws
@@ -78,8 +79,13 @@ public struct SilentParameters: Sendable {
     /// The identifier of the request in the provider's logs; `nil` means a new identifier if a request is made.
     public var correlationID: UUID?
 
-    /// Creates parameters that request `scopes` for `account`.
-    public init(
+    /// Creates parameters that request `scopes` for `account`; everything else has a default.
+    public init(scopes: Set<Scope>, account: Account) {
+        self.scopes = scopes
+        self.account = account
+    }
+
+    package init(
         scopes: Set<Scope>,
         account: Account,
         authority: Authority? = nil,
@@ -91,16 +97,10 @@ public struct SilentParameters: Sendable {
         timeout: Duration? = nil,
         correlationID: UUID? = nil
     ) {
-        self.scopes = scopes
-        self.account = account
-        self.authority = authority
-        self.claims = claims
-        self.forcesRefresh = forcesRefresh
-        self.minimumValidity = minimumValidity
-        self.usesCacheOnly = usesCacheOnly
-        self.allowsExpiredToken = allowsExpiredToken
-        self.timeout = timeout
-        self.correlationID = correlationID
+        self.init(scopes: scopes, account: account)
+        (self.authority, self.claims, self.forcesRefresh) = (authority, claims, forcesRefresh)
+        (self.minimumValidity, self.timeout, self.correlationID) = (minimumValidity, timeout, correlationID)
+        (self.usesCacheOnly, self.allowsExpiredToken) = (usesCacheOnly, allowsExpiredToken)
     }
 }
 

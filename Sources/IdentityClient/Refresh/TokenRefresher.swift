@@ -85,7 +85,7 @@ final class TokenRefresher: Sendable {
     /// Waits until the running refreshes have ended, and repeats the failed writes until they succeed or `time` is over.
     ///
     /// - Throws: A failure of a write. Writes of other accounts may have succeeded.
-    func finish(writingFor time: Duration = .seconds(15)) async throws {
+    func finish(writingFor time: Duration) async throws {
         try await queue.finish()
         let saved: Result<Void, any Error>
         do { saved = .success(try await saveUnsaved(for: time)) } catch { saved = .failure(error) }

@@ -86,7 +86,7 @@ struct AuthorizationCodeFlow: Sendable {
         let names = { (issuer: String) in
             if WireText.areSame(issuer, expected) { return true }
             // Deviation: glewlwyd escapes the values of its form posts twice.
-            guard request.isAnsweredByForm, let decoded = PercentEncoding.decode(issuer) else { return false }
+            guard request.comesByForm, let decoded = PercentEncoding.decode(issuer) else { return false }
             return WireText.areSame(decoded, expected)
         }
         guard let issuer = response.issuer else {

@@ -15,7 +15,7 @@ struct AuthorizationPreparation: Sendable {
     let context: RequestContext
     let signIn: SignIn
     /// The prompt to request: the program's choice, or the choice that a previous sign-out requires.
-    private let prompt: Prompt
+    private let prompt: SignInPrompt
 
     private var authority: Authority { signIn.authority }
     private var metadata: ProviderMetadata { signIn.metadata }
@@ -157,7 +157,7 @@ struct PromptChoice: Sendable {
     let environment: FlowEnvironment
     let context: RequestContext
 
-    func prompt(_ parameters: InteractiveParameters, _ authority: Authority) async throws -> Prompt {
+    func prompt(_ parameters: InteractiveParameters, _ authority: Authority) async throws -> SignInPrompt {
         guard parameters.prompt == .providerDefault else { return parameters.prompt }
         let username = parameters.loginHint ?? parameters.account?.username
         let wanted = parameters.account.map { ($0.id as Account.ID?, username) } ?? username.map { (nil, $0) }

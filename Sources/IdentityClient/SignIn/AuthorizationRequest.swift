@@ -39,7 +39,7 @@ public final class AuthorizationRequest: Sendable {
     let maxAge: Int?
     let proofKey: ProofKey
     /// Whether the answer is expected as a posted form.
-    let isAnsweredByForm: Bool
+    let comesByForm: Bool
     private let isSpent = Mutex(false)
 
     init(
@@ -63,7 +63,7 @@ public final class AuthorizationRequest: Sendable {
         state = message.state
         nonce = message.nonce
         maxAge = message.maxAge
-        isAnsweredByForm = message.responseMode == ResponseMode.formPost.rawValue
+        comesByForm = message.responseMode == ResponseMode.formPost.rawValue
     }
 
     /// Returns whether a redirect's `state` is this request's `state`, given exactly once. Compares in constant time.
@@ -72,7 +72,7 @@ public final class AuthorizationRequest: Sendable {
     }
 
     /// Whether an answer was accepted.
-    var isAnswered: Bool { isSpent.withLock(\.self) }
+    var hasEnded: Bool { isSpent.withLock(\.self) }
 
     /// Marks the request as answered.
     ///
@@ -116,7 +116,7 @@ extension AuthorizationRequest {
     /// ```
     /// - Throws: `.invalidArgument` when the request was answered, or its time-out is not above 0 and at most a day.
     public func serialized() throws -> [UInt8] {
-        guard !isAnswered, parameters.timeout > .zero, parameters.timeout <= .seconds(86_400) else {
+        guard !hasEnded, parameters.timeout > .zero, parameters.timeout <= .seconds(86_400) else {
             throw AuthenticationError(
                 .invalidArgument,
                 """
@@ -135,7 +135,7 @@ extension AuthorizationRequest {
             ("correlationID", .string(correlationID.uuidString)),
             ("state", .string(state)),
             ("codeVerifier", .string(proofKey.verifier)),
-            ("isAnsweredByForm", .bool(isAnsweredByForm)),
+            ("isAnsweredByForm", .bool(comesByForm)),
             ("requestedScopes", .strings(signIn.asked)),
             ("scopes", .strings(parameters.scopes.map(\.rawValue).sorted())),
             ("acrValues", .strings(parameters.acrValues)),

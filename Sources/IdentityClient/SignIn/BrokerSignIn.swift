@@ -68,7 +68,9 @@ struct BrokerSignIn: Sendable {
         let hint = parameters.loginHint ?? parameters.account?.username
         request.loginHint = prompt == .selectAccount ? nil : hint.flatMap { ExtraItems.fits($0) ? $0 : nil }
         request.claims = try ClaimsParameter.merged(parameters.claims, environment.configuration.clientCapabilities)
-        for (name, value) in try ExtraItems.checked(environment.itemsOfSignIn(parameters.extraQueryItems)) { request.queryItems[name] = value }
+        for (name, value) in try ExtraItems.checked(environment.itemsOfSignIn(parameters.extraQueryItems)) {
+            request.queryItems[name] = value
+        }
         request.queryItems["domain_hint"] = parameters.domainHint
         request.queryItems["max_age"] = parameters.maxAge.map { "\($0.components.seconds)" }
         if !parameters.acrValues.isEmpty {

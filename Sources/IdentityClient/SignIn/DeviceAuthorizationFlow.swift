@@ -11,7 +11,7 @@ struct DeviceAuthorizationFlow: Sendable {
     let context: RequestContext
     let parameters: DeviceCodeParameters
 
-    func run(prompt: (DeviceCodePrompt) -> Void) async throws -> AuthenticationResult {
+    func run(prompt: (DeviceCodePrompt) async -> Void) async throws -> AuthenticationResult {
         if let timeout = parameters.timeout, timeout <= .zero {
             throw AuthenticationError(.invalidArgument, "The sign-in's time-out must be above 0.")
         }
@@ -25,12 +25,15 @@ struct DeviceAuthorizationFlow: Sendable {
             key: .new(parameters.scheme),
             requiresPersistence: parameters.requiresPersistence
         )
-        let request = DeviceCodeRequest(signIn: signIn, extraParameters: environment.itemsOfSignIn(parameters.extraParameters))
+        let request = DeviceCodeRequest(
+            signIn: signIn,
+            extraParameters: environment.itemsOfSignIn(parameters.extraParameters)
+        )
         let (device, proofKey) = try await request.requestCode()
         let lifetime = min(parameters.timeout ?? .seconds(device.expiresIn), .seconds(min(device.expiresIn, 86_400)))
         let deadline = Deadline(after: lifetime)
         let expiresOn = environment.clock.now.addingTimeInterval(Double(lifetime.components.seconds))
-        prompt(try request.prompt(device, expiresOn: expiresOn))
+        await prompt(try request.prompt(device, expiresOn: expiresOn))
 
         let form = TokenRequestMessage.deviceCode(
             clientID: environment.clientID,

@@ -142,7 +142,7 @@ struct InteractiveFlow: Sendable {
 ///     if case .redirectReceived = phase { bringWindowToFront() }
 /// }
 /// ```
-public enum SignInPhase: Hashable, Sendable {
+@nonexhaustive public enum SignInPhase: Hashable, Sendable {
     /// The person acts: the page is about to be shown, and the person has until this instant. The library cannot notice
     /// that the person closed the page.
     case waitingForPerson(until: ContinuousClock.Instant)

@@ -26,7 +26,7 @@ public struct InteractiveParameters: Sendable {
 
     /// The prompt that the provider shows. By default the provider decides, except after a sign-out: then it asks, so
     /// that the browser's session does not sign the person in again without asking.
-    public var prompt: Prompt = .providerDefault
+    public var prompt: SignInPrompt = .providerDefault
 
     /// The username to fill in on the sign-in page (`login_hint`).
     public var loginHint: String?
@@ -112,29 +112,9 @@ public struct InteractiveParameters: Sendable {
     /// - Parameters:
     ///   - scopes: The scopes that the token shall have.
     ///   - account: The account that signs in again, if any.
-    ///   - claims: A claims request or challenge (JSON), if any.
-    public init(scopes: Set<Scope>, account: Account? = nil, claims: String? = nil) {
+    public init(scopes: Set<Scope>, account: Account? = nil) {
         self.scopes = scopes
         self.account = account
-        self.claims = claims
-    }
-
-    /// Creates the parameters of a sign-in that meets the demands of an error: its claims, and its challenge's scopes,
-    /// authentication contexts and maximum age.
-    ///
-    /// ```swift
-    /// } catch let error as AuthenticationError where .interactionRequired ~= error.code {
-    ///     let parameters = InteractiveParameters(scopes: api.scopes, account: api.account, meeting: error)
-    ///     _ = try await app.acquireTokenInteractively(parameters)
-    /// }
-    /// ```
-    ///
-    /// If an API demands another authentication without saying which, the person signs in again (`prompt=login`).
-    public init(scopes: Set<Scope>, account: Account?, meeting error: AuthenticationError) {
-        self.init(scopes: scopes.union(error.challenge?.scopes ?? []), account: account, claims: error.claims)
-        acrValues = error.challenge?.acrValues ?? []
-        maxAge = error.challenge?.maxAge
-        if error.code == .insufficientUserAuthentication, acrValues.isEmpty, maxAge == nil { prompt = .login }
     }
 
     /// The policy for a sign-in that is still under way when another begins.
@@ -142,7 +122,7 @@ public struct InteractiveParameters: Sendable {
     /// ```swift
     /// parameters.whenPending = .supersede
     /// ```
-    public enum PendingPolicy: Hashable, Sendable {
+    @nonexhaustive public enum PendingPolicy: Hashable, Sendable {
         /// The new sign-in waits until the earlier sign-in has ended.
         case wait
         /// The new sign-in fails with `.interactionInProgress`.
@@ -158,7 +138,9 @@ public struct InteractiveParameters: Sendable {
     /// - Throws: `.invalidArgument` if the required authentication names no `acr`, or if the authority cannot tell how the
     ///   person authenticated.
     func checkRequiredAuthentication(at authority: Authority) throws {
-        guard requiredAuthentication.isAny || authority.issuesIDTokens, !requiresACR || !acrValues.isEmpty else {
+        let namesNoACR = requiresACR && acrValues.isEmpty
+        let isUnknowable = !requiredAuthentication.isEmpty && !authority.issuesIDTokens
+        if namesNoACR || isUnknowable {
             throw AuthenticationError(
                 .invalidArgument,
                 """
@@ -170,6 +152,29 @@ public struct InteractiveParameters: Sendable {
     }
 }
 
+extension AuthenticationError {
+    /// Returns the parameters of a sign-in that answers this error: with its ``claims``, and its ``challenge``'s scopes,
+    /// authentication contexts and maximum age.
+    ///
+    /// ```swift
+    /// } catch let error as AuthenticationError where error.family == .interactionRequired {
+    ///     let parameters = error.interactiveParameters(scopes: api.scopes, account: api.account)
+    ///     _ = try await app.acquireTokenInteractively(parameters)
+    /// }
+    /// ```
+    ///
+    /// If an API demands another authentication without saying which, the person signs in again (`prompt=login`).
+    public func interactiveParameters(scopes: Set<Scope>, account: Account? = nil) -> InteractiveParameters {
+        var parameters = InteractiveParameters(scopes: scopes.union(challenge?.scopes ?? []), account: account)
+        parameters.claims = claims
+        parameters.acrValues = challenge?.acrValues ?? []
+        parameters.maxAge = challenge?.maxAge
+        let isVague = parameters.acrValues.isEmpty && parameters.maxAge == nil
+        if code == .insufficientUserAuthentication, isVague { parameters.prompt = .login }
+        return parameters
+    }
+}
+
 /// A prompt: what the provider asks the person.
 ///
 /// ```swift
@@ -177,7 +182,7 @@ public struct InteractiveParameters: Sendable {
 /// ```
 ///
 /// - SeeAlso: [OpenID Connect Core §3.1.2.1](https://openid.net/specs/openid-connect-core-1_0.html#AuthRequest)
-public struct Prompt: RawRepresentable, Hashable, Sendable, ExpressibleByStringLiteral {
+public struct SignInPrompt: RawRepresentable, Hashable, Sendable, ExpressibleByStringLiteral {
     /// The value of `prompt`.
     public let rawValue: String
 
@@ -188,18 +193,18 @@ public struct Prompt: RawRepresentable, Hashable, Sendable, ExpressibleByStringL
     public init(stringLiteral value: String) { rawValue = value }
 
     /// The provider's choice: no `prompt` is sent, except after a sign-out.
-    public static let providerDefault: Prompt = ""
+    public static let providerDefault: SignInPrompt = ""
     /// No prompt: the sign-in fails with `.loginRequired` or a similar code if the provider would have to ask.
-    public static let none: Prompt = "none"
+    public static let none: SignInPrompt = "none"
     /// The person signs in again.
-    public static let login: Prompt = "login"
+    public static let login: SignInPrompt = "login"
     /// The person agrees to the scopes again. Some providers give a refresh token (`offline_access`) only after this
     /// prompt, without saying so; otherwise, a sign-in there lasts as long as its access token.
     ///
     /// - SeeAlso: [OpenID Connect Core §11](https://openid.net/specs/openid-connect-core-1_0.html#OfflineAccess)
-    public static let consent: Prompt = "consent"
+    public static let consent: SignInPrompt = "consent"
     /// The person chooses an account.
-    public static let selectAccount: Prompt = "select_account"
+    public static let selectAccount: SignInPrompt = "select_account"
     /// The person creates an account.
-    public static let create: Prompt = "create"
+    public static let create: SignInPrompt = "create"
 }

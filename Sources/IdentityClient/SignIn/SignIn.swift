@@ -144,8 +144,8 @@ struct SignIn: Sendable {
                 "The person is signed in, but none of the requested scopes was granted."
             )
         }
-        let lacksRefreshToken = source != .broker && response.refreshToken == nil && asked.contains("offline_access")
-        return (lacksRefreshToken ? result.lackingRefreshToken() : result).proven(by: proof)
+        let hasNone = source != .broker && response.refreshToken == nil && asked.contains("offline_access")
+        return (hasNone ? result.withoutRefreshToken() : result).proven(by: proof)
     }
 }
 

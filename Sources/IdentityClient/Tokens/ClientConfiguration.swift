@@ -9,7 +9,7 @@ import OAuthWire
 /// default.
 ///
 /// ```swift
-/// var configuration = PublicClientApplication.Configuration(
+/// var configuration = ClientConfiguration(
 ///     clientID: "00001111-aaaa-2222-bbbb-3333cccc4444",
 ///     authority: try .entra(.organizations),
 ///     cache: FileTokenCache()
@@ -62,27 +62,8 @@ public struct ClientConfiguration: Sendable {
     /// 60 s there.
     public var expirationLeeway: Duration = .seconds(300)
 
-    /// Whether accounts of Microsoft's other clouds, such as that of the US government, may sign in at Entra ID
-    /// (`instance_aware`). Off unless set; without effect at other providers.
-    ///
-    /// A sign-in in the browser goes on at the account's cloud, which gets the code and issues the tokens. The account's
-    /// ``Account/environment`` names the cloud. ``PublicClientApplication/allAccounts()`` lists the accounts of all clouds, and
-    /// every call for an account goes to the account's cloud. A call's own authority may be of any cloud, too.
-    ///
-    /// The program is registered with one client ID in each of the clouds, and its ``authority`` is for the accounts of any
-    /// tenant (`common` or `organizations`). A cloud that the library does not know is believed only if its host is one of
-    /// ``knownHosts``; otherwise the sign-in throws `.untrustedAuthority`.
-    ///
-    /// - SeeAlso: [National clouds](https://learn.microsoft.com/entra/identity-platform/authentication-national-cloud)
-    public var isInstanceAware = false
-
-    /// Whether an expired access token is handed out while the provider cannot issue another one, for as long as the
-    /// provider allowed when it issued the token (Microsoft's `ext_expires_in`). Off unless set.
-    ///
-    /// An outage is a network failure other than an untrusted certificate, a status of 5xx or 408, or a request to wait
-    /// (429). A refusal, a demand for a sign-in and a forced refresh never yield such a token. The result says so in
-    /// ``AuthenticationResult/isExtendedLifetimeToken``; an API may still refuse the token.
-    public var allowsExtendedLifetime = false
+    /// The settings for Entra ID. The defaults suit most programs.
+    public var entra = Entra()
 
     /// The longest time for one request to the provider.
     ///
@@ -110,9 +91,6 @@ public struct ClientConfiguration: Sendable {
     /// The client capabilities that the program supports, for example `cp1` for claims challenges (Microsoft's
     /// `xms_cc`).
     public var clientCapabilities: [String] = []
-
-    /// The hosts of Entra ID authorities that the program trusts in addition to the known clouds.
-    public var knownHosts: Set<String> = []
 
     /// The settings that only one provider or one registration needs.
     public var compatibility = Compatibility()
@@ -163,10 +141,47 @@ public struct ClientConfiguration: Sendable {
 }
 
 extension ClientConfiguration {
+    /// The settings for Entra ID, without effect at other providers.
+    ///
+    /// ```swift
+    /// configuration.entra.isInstanceAware = true
+    /// ```
+    public struct Entra: Hashable, Sendable {
+        /// Whether accounts of Microsoft's other clouds, such as that of the US government, may sign in at Entra ID
+        /// (`instance_aware`). Off unless set.
+        ///
+        /// A sign-in in the browser goes on at the account's cloud, which gets the code and issues the tokens. The account's
+        /// ``Account/environment`` names the cloud. ``PublicClientApplication/allAccounts()`` lists the accounts of all clouds, and
+        /// every call for an account goes to the account's cloud. A call's own authority may be of any cloud, too.
+        ///
+        /// The program is registered with one client ID in each of the clouds, and its authority is for the accounts of any tenant
+        /// (`common` or `organizations`). A cloud that the library does not know is believed only if its host is one of
+        /// ``knownHosts``; otherwise the sign-in throws `.untrustedAuthority`.
+        ///
+        /// - SeeAlso: [National clouds](https://learn.microsoft.com/entra/identity-platform/authentication-national-cloud)
+        public var isInstanceAware = false
+
+        /// Whether an expired access token is handed out while the provider cannot issue another one, for as long as the
+        /// provider allowed when it issued the token (Microsoft's `ext_expires_in`). Off unless set.
+        ///
+        /// An outage is a network failure other than an untrusted certificate, a status of 5xx or 408, or a request to wait
+        /// (429). A refusal, a demand for a sign-in and a forced refresh never yield such a token. The result says so in
+        /// ``AuthenticationResult/isExtendedLifetimeToken``; an API may still refuse the token.
+        public var allowsExtendedLifetime = false
+
+        /// The hosts of Entra ID authorities that the program trusts in addition to the known clouds.
+        public var knownHosts: Set<String> = []
+
+        /// Creates the default settings.
+        public init() {}
+    }
+}
+
+extension ClientConfiguration {
     /// The settings that only one provider or one registration needs. The defaults suit most providers.
     ///
     /// ```swift
-    /// var configuration = PublicClientApplication.Configuration(clientID: clientID, authority: authority, cache: cache)
+    /// var configuration = ClientConfiguration(clientID: clientID, authority: authority, cache: cache)
     /// configuration.compatibility.defaultScopes = ["openid"]  // the provider refuses the others to this client
     /// ```
     public struct Compatibility: Hashable, Sendable {
@@ -219,7 +234,7 @@ extension ClientConfiguration {
     /// configuration.compatibility.pushedAuthorizationRequests = .whenOffered
     /// ```
     /// - SeeAlso: [RFC 9126](https://www.rfc-editor.org/rfc/rfc9126)
-    public enum PushPolicy: Hashable, Sendable {
+    @nonexhaustive public enum PushPolicy: Hashable, Sendable {
         /// If the provider publishes that it accepts pushed requests only.
         case whenRequired
         /// If the provider publishes an endpoint for pushed requests. Use it for a client whose own registration

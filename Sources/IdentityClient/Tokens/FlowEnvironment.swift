@@ -39,12 +39,13 @@ final class FlowEnvironment: Sendable {
         isMeasured = configuration.telemetry != nil
         clouds = Clouds(
             of: configuration.authority,
-            areSeveral: configuration.isInstanceAware,
-            knownHosts: configuration.knownHosts
+            areSeveral: configuration.entra.isInstanceAware,
+            knownHosts: configuration.entra.knownHosts
         )
         localResource = configuration.authority.resource.flatMap { LocalServers.isOne($0) ? $0 : nil }
         isMoreThanAHit =
-            isMeasured || configuration.failed != nil || clouds.areSeveral || configuration.authority.dpop != .off || localResource != nil
+            isMeasured || configuration.failed != nil || clouds.areSeveral || configuration.authority.dpop != .off
+            || localResource != nil
         partition = configuration.authority.partition
         hasTenants = configuration.authority.hasTenants
         scopeRule = configuration.authority.scopeRule
@@ -77,7 +78,7 @@ final class FlowEnvironment: Sendable {
             group: store.group,
             clock: configuration.clock
         )
-        resolver = AuthorityResolver(documents: documents, knownHosts: configuration.knownHosts)
+        resolver = AuthorityResolver(documents: documents, knownHosts: configuration.entra.knownHosts)
         verifier = IDTokenVerifier(
             resolver: resolver,
             clock: configuration.clock,

@@ -19,7 +19,7 @@ import SystemSupport
 public protocol TokenBroker: Sendable {
     /// Returns tokens for `request.account`, without asking the person.
     ///
-    /// - Throws: `.interactionRequired` or one of its second levels if a person is needed, `.noTokensFound` if the
+    /// - Throws: errors of the family `.interactionRequired` if a person is needed, `.noTokensFound` if the
     ///   broker does not have the account, `.brokerUnavailable`.
     func acquireTokenSilently(_ request: BrokerRequest) async throws -> BrokerTokens
 
@@ -165,7 +165,7 @@ public struct BrokerInformation: Hashable, Sendable {
 /// With a broker, a token in the cache is still returned from the cache. Otherwise the broker is asked before this
 /// library's own refresh token is redeemed, and before a browser is opened. The broker's refresh tokens stay with the
 /// broker; its access tokens are stored in the cache.
-public enum BrokerUse: Sendable {
+@nonexhaustive public enum BrokerUse: Sendable {
     /// No broker is asked.
     case off
 

@@ -42,7 +42,7 @@ final class DesktopStores: Sendable {
     }
 
     /// Returns the cache of a store.
-    func cache(_ store: TokenStore, for group: CacheGroup) throws -> any TokenCache {
+    func cache(_ store: TokenLocation, for group: CacheGroup) throws -> any TokenCache {
         switch store {
         case .keyring: return keyring
         case .file: return plain
@@ -61,7 +61,9 @@ final class DesktopStores: Sendable {
 
     /// Returns the cache of a store that the tokens leave. If its key is not in its place any more, the key of `next` may be the
     /// same key in another place: then that one is used.
-    func source(_ store: TokenStore, for group: CacheGroup, movingTo next: TokenStore) async throws -> any TokenCache {
+    func source(_ store: TokenLocation, for group: CacheGroup, movingTo next: TokenLocation) async throws
+        -> any TokenCache
+    {
         guard let key = store.keyFile, let moved = next.keyFile, try await key.isMissing() else {
             return try cache(store, for: group)
         }
@@ -70,7 +72,7 @@ final class DesktopStores: Sendable {
     }
 
     /// Reads the key of encrypted files, or the part of a store that is in the keyring. Creates nothing.
-    func checkReadable(_ store: TokenStore, for group: CacheGroup) async throws {
+    func checkReadable(_ store: TokenLocation, for group: CacheGroup) async throws {
         switch store {
         case .encryptedFile:
             try await KeyringEncryptionKey(keyring: keyring, files: try sealedFiles(of: store), group: group).check()
@@ -87,7 +89,7 @@ final class DesktopStores: Sendable {
 
     /// Returns the cache of the encrypted records of a store. Their directory is beside the groups, under a name that no group
     /// can have; each key file has its own.
-    func sealedFiles(of store: TokenStore) throws -> FileTokenCache {
+    func sealedFiles(of store: TokenLocation) throws -> FileTokenCache {
         let name = store.keyFile.map { ".encrypted-" + Digest.hexadecimal(of: ["\($0)"]).prefix(16) } ?? ".encrypted"
         return try sealed.withLock { sealed in
             if let known = sealed[name] { return known }
@@ -99,8 +101,8 @@ final class DesktopStores: Sendable {
 
     /// Returns the store whose files contain tokens of `group`, for a group without a marker. Looks for those of the listed
     /// key files.
-    func foundInFiles(_ group: CacheGroup, _ policy: StorePolicy) async throws -> TokenStore? {
-        for store in [.encryptedFile] + (policy.stores + policy.alsoAccepted).filter(\.hasKeyFile)
+    func foundInFiles(_ group: CacheGroup, _ policy: LocationPolicy) async throws -> TokenLocation? {
+        for store in [.encryptedFile] + (policy.locations + policy.alsoAccepted).filter(\.hasKeyFile)
         where try await !sealedFiles(of: store).records(of: .account, in: group).isEmpty {
             return store
         }

@@ -22,7 +22,7 @@ extension DesktopTokenCache {
     /// - Throws: `.invalidArgument` for a store that the policy does not accept, and for memory; `.cacheBusy` if another
     ///   process changes, moves or refreshes the tokens; the errors of the stores. Then the old store is still in use.
     ///   `CancellationError`.
-    public func move(to store: TokenStore, in group: CacheGroup) async throws {
+    public func move(to store: TokenLocation, in group: CacheGroup) async throws {
         guard store != .memory, inUse.policy.accepts(store) else {
             throw AuthenticationError(
                 .invalidArgument,
@@ -33,7 +33,7 @@ extension DesktopTokenCache {
     }
 
     /// - Parameter timeout: The longest wait for refreshes.
-    private func move(to store: TokenStore, in group: CacheGroup, within timeout: Duration) async throws {
+    private func move(to store: TokenLocation, in group: CacheGroup, within timeout: Duration) async throws {
         let locks = try await locksBetweenRefreshes(of: group, within: timeout)
         defer { locks.forEach { $0.end() } }
         if store.needsKeyring { try await stores.requireKeyring() }
@@ -73,11 +73,11 @@ extension DesktopTokenCache {
     ///
     /// - Returns: The old store, and whether its tokens are removed. Items of a keyring that cannot be used stay.
     /// - Throws: The errors of the file cache.
-    package func discard(_ group: CacheGroup) async throws -> (store: TokenStore?, isRemoved: Bool) {
+    package func discard(_ group: CacheGroup) async throws -> (store: TokenLocation?, isRemoved: Bool) {
         let locks = try await stores.moveLocks().takeAll(in: group)
         defer { locks.forEach { $0.end() } }
         let store = try await inUse.remembered(for: group)
-        for sealed in [TokenStore.encryptedFile] + [store].compactMap({ $0 }).filter(\.hasKeyFile) {
+        for sealed in [TokenLocation.encryptedFile] + [store].compactMap({ $0 }).filter(\.hasKeyFile) {
             try await removeAll(of: group, in: try stores.sealedFiles(of: sealed))
         }
         try await removeAll(of: group, in: stores.plain)
@@ -85,7 +85,7 @@ extension DesktopTokenCache {
         if store == .keyring {
             do {
                 try await removeAll(of: group, in: try stores.cache(.keyring, for: group))
-            } catch AuthenticationError.cache {
+            } catch AuthenticationError.Code.cache {
                 isRemoved = false
             }
         }
@@ -156,11 +156,11 @@ extension DesktopTokenCache {
             let locks = try await stores.moveLocks().takeAll(in: group)
             defer { locks.forEach { $0.end() } }
             _ = try await settledMark(of: group)
-        } catch AuthenticationError.cache {}
+        } catch AuthenticationError.Code.cache {}
     }
 
     /// Chooses a store if none was chosen. Copies the records that this object has in memory.
-    private func moveFirst(to store: TokenStore, in group: CacheGroup) async throws {
+    private func moveFirst(to store: TokenLocation, in group: CacheGroup) async throws {
         if inUse.known(for: group)?.store == .memory {
             let (source, target) = (try stores.cache(.memory, for: group), try stores.cache(store, for: group))
             try await verify(copy(group, from: source, to: target), in: target)

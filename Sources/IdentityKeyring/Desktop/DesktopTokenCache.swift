@@ -8,7 +8,7 @@ import SystemSupport
 ///
 /// An explicit policy chooses the store once for each cache group. When the first token is written, a small file without a
 /// secret beside the data records the choice. From then on the cache uses that store: if it cannot be used, calls throw, and
-/// no other store is begun. Unless the policy names ``TokenStore/file``, nothing is ever written in clear
+/// no other store is begun. Unless the policy names ``TokenLocation/file``, nothing is ever written in clear
 /// text. A keyring that is locked or does not answer is not an absent keyring: then no store is chosen.
 ///
 /// ```swift
@@ -32,16 +32,16 @@ public final class DesktopTokenCache: TokenCache, CorruptRecordKeeping, LeaseLoc
     ///
     /// - Parameters:
     ///   - applicationName: The name of the items that the person sees in the keyring, for example "Contoso Mail".
-    ///   - policy: The accepted stores, the best first. The default is ``StorePolicy/standard``.
+    ///   - policy: The accepted stores, the best first. The default is ``LocationPolicy/standard``.
     ///   - directory: The directory of the files and of the recorded choice. The default is the directory of
-    ///     `FileTokenCache`. Two directories have separate sign-ins in every store except ``TokenStore/keyring``, whose items
+    ///     `FileTokenCache`. Two directories have separate sign-ins in every store except ``TokenLocation/keyring``, whose items
     ///     belong to the user and the group: the directories share them, and a move out of the keyring in one directory signs
     ///     out in the other.
     ///   - prompting: Whether the person is asked to unlock a locked keyring. The default is ``KeyringPrompting/never``.
     ///   - logger: Receives the chosen store, once for each group, at level debug; `nil` means the task's logger.
     public convenience init(
         applicationName: String,
-        policy: StorePolicy = .standard,
+        policy: LocationPolicy = .standard,
         directory: String? = nil,
         prompting: KeyringPrompting = .never,
         logger: Logger? = nil
@@ -58,7 +58,7 @@ public final class DesktopTokenCache: TokenCache, CorruptRecordKeeping, LeaseLoc
     /// Creates a cache that gets the key of each key file from `keys`, which may ask for a pass phrase.
     package convenience init(
         applicationName: String,
-        policy: StorePolicy,
+        policy: LocationPolicy,
         prompting: KeyringPrompting,
         logger: Logger?,
         keys: @escaping @Sendable (KeyFile) -> any EncryptionKeyProvider
@@ -76,7 +76,7 @@ public final class DesktopTokenCache: TokenCache, CorruptRecordKeeping, LeaseLoc
     /// Creates a cache with the keyring of another session, for tests.
     convenience init(
         keyring: KeyringTokenCache,
-        policy: StorePolicy,
+        policy: LocationPolicy,
         directory: String?,
         prompting: KeyringPrompting,
         logger: Logger? = nil,
@@ -96,7 +96,7 @@ public final class DesktopTokenCache: TokenCache, CorruptRecordKeeping, LeaseLoc
 
     /// Creates a cache with any cache as the keyring, for tests.
     package init(
-        policy: StorePolicy,
+        policy: LocationPolicy,
         directory: String?,
         keyring: any TokenCache,
         logger: Logger? = nil,
@@ -119,9 +119,9 @@ public final class DesktopTokenCache: TokenCache, CorruptRecordKeeping, LeaseLoc
     /// If the store needs the keyring, this asks the keyring whether it can be used now. The person is not asked to unlock
     /// it.
     ///
-    /// - Throws: `.keyringLocked`, `.keyringNoService` and the other second levels of `.cache` if no accepted store can
+    /// - Throws: `.keyringLocked`, `.keyringNoService` and other errors of the family `.cache` if no accepted store can
     ///   be used; `CancellationError`.
-    public func openedStore(for group: CacheGroup) async throws -> OpenedStore {
+    public func openedLocation(for group: CacheGroup) async throws -> OpenedLocation {
         let current = try await inUse.current(for: group)
         guard current.store.needsKeyring else { return current.opened }
         do {
@@ -136,7 +136,7 @@ public final class DesktopTokenCache: TokenCache, CorruptRecordKeeping, LeaseLoc
     /// needs it. Asks the person to unlock the keyring if this cache may ask. Records no choice, but may create the key of
     /// encrypted files, as the first write does.
     ///
-    /// - Throws: As ``openedStore(for:)``; the errors of the store.
+    /// - Throws: As ``openedLocation(for:)``; the errors of the store.
     public func checkWritable(in group: CacheGroup) async throws {
         let current = try await inUse.current(for: group)
         guard current.store != .memory else { return }
@@ -161,27 +161,27 @@ public final class DesktopTokenCache: TokenCache, CorruptRecordKeeping, LeaseLoc
     }
 
     /// Whether the policy accepts tokens in `store`.
-    package func accepts(_ store: TokenStore) -> Bool {
+    package func accepts(_ store: TokenLocation) -> Bool {
         inUse.policy.accepts(store)
     }
 
     /// Returns the store that holds the tokens of `group`, even if the policy does not accept it, or `nil` if none was chosen.
     ///
     /// - Throws: The errors of reading files.
-    package func rememberedStore(of group: CacheGroup) async throws -> TokenStore? {
+    package func rememberedStore(of group: CacheGroup) async throws -> TokenLocation? {
         try await inUse.remembered(for: group)
     }
 
     /// Reads the key of encrypted files, or the items of the keyring. Chooses and creates nothing.
     ///
     /// - Throws: The errors of the store; `.cacheKeyUnavailable` if the key of encrypted files is missing.
-    package func checkReadable(_ store: TokenStore, in group: CacheGroup) async throws {
+    package func checkReadable(_ store: TokenLocation, in group: CacheGroup) async throws {
         try await stores.checkReadable(store, for: group)
     }
 
     /// Returns the record under `key`, or `nil`.
     ///
-    /// - Throws: As ``openedStore(for:)``; the errors of the store.
+    /// - Throws: As ``openedLocation(for:)``; the errors of the store.
     public func record(for key: CacheKey) async throws -> CacheRecord? {
         guard key.kind != .lease else { return try await inUse.store(for: key.group).cache.record(for: key) }
         var current = try await inUse.current(for: key.group)
@@ -202,7 +202,7 @@ public final class DesktopTokenCache: TokenCache, CorruptRecordKeeping, LeaseLoc
     /// Stores `new` under `key` if the stored record is still `expected`. The first write of a group records its store.
     ///
     /// - Returns: Whether the record was replaced.
-    /// - Throws: As ``openedStore(for:)``; the errors of the store.
+    /// - Throws: As ``openedLocation(for:)``; the errors of the store.
     public func replace(_ expected: CacheRecord?, with new: CacheRecord?, for key: CacheKey) async throws -> Bool {
         try await write(key, choosesStore: new != nil && key.kind != .lease) {
             try await $0.replace(expected, with: new, for: key)
@@ -233,7 +233,7 @@ public final class DesktopTokenCache: TokenCache, CorruptRecordKeeping, LeaseLoc
 
     /// Returns all records of one kind in `group`.
     ///
-    /// - Throws: As ``openedStore(for:)``; the errors of the store.
+    /// - Throws: As ``openedLocation(for:)``; the errors of the store.
     public func records(of kind: CacheKey.Kind, in group: CacheGroup) async throws -> [CacheKey: CacheRecord] {
         var known = try await inUse.current(for: group)
         for _ in 0..<Self.maximumAttempts {

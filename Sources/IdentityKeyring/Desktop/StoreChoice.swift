@@ -5,19 +5,19 @@ import IdentityClient
 /// The choice of a store: decisions without side effects.
 enum StoreChoice {
     /// Whether the keyring must be asked before a store is chosen.
-    static func asksKeyring(_ policy: StorePolicy, remembered: TokenStore?) -> Bool {
-        remembered == nil && policy.stores.first?.needsKeyring == true
+    static func asksKeyring(_ policy: LocationPolicy, remembered: TokenLocation?) -> Bool {
+        remembered == nil && policy.locations.first?.needsKeyring == true
     }
 
     /// Returns the store to move to if there is a keyring now. `nil` if the recorded store was not chosen for want of a keyring.
-    static func better(than mark: StoreMark, _ policy: StorePolicy) -> TokenStore? {
-        guard mark.isFallback, let first = policy.stores.first, first.needsKeyring else { return nil }
+    static func better(than mark: StoreMark, _ policy: LocationPolicy) -> TokenLocation? {
+        guard mark.isFallback, let first = policy.locations.first, first.needsKeyring else { return nil }
         return first
     }
 
     /// Whether the keyring may contain tokens although the policy would not choose it.
-    static func searchesKeyring(_ policy: StorePolicy) -> Bool {
-        policy.accepts(.keyring) && policy.stores.first != .keyring
+    static func searchesKeyring(_ policy: LocationPolicy) -> Bool {
+        policy.accepts(.keyring) && policy.locations.first != .keyring
     }
 
     /// Returns the store to use, and the reason.
@@ -28,16 +28,16 @@ enum StoreChoice {
     /// - Throws: `problem` if there is a keyring that cannot be used now, or if the policy lists no other store; `.cache` if
     ///   the policy does not accept the remembered store.
     static func decide(
-        _ policy: StorePolicy,
-        remembered: TokenStore?,
+        _ policy: LocationPolicy,
+        remembered: TokenLocation?,
         problem: AuthenticationError?
-    ) throws -> (store: TokenStore, reason: OpenedStore.Reason) {
+    ) throws -> (store: TokenLocation, reason: OpenedLocation.Reason) {
         if let remembered {
             guard policy.accepts(remembered) else { throw notListed(remembered, policy) }
             return (remembered, .remembered)
         }
-        guard let problem else { return (policy.stores.first ?? .encryptedFile, .preferred) }
-        guard isAbsence(problem), let store = policy.stores.first(where: { !$0.needsKeyring }) else { throw problem }
+        guard let problem else { return (policy.locations.first ?? .encryptedFile, .preferred) }
+        guard isAbsence(problem), let store = policy.locations.first(where: { !$0.needsKeyring }) else { throw problem }
         return (store, .fallback(problem))
     }
 
@@ -54,8 +54,8 @@ enum StoreChoice {
         }
     }
 
-    private static func notListed(_ store: TokenStore, _ policy: StorePolicy) -> AuthenticationError {
-        let listed = (policy.stores + policy.alsoAccepted).map(\.name).joined(separator: ", ")
+    private static func notListed(_ store: TokenLocation, _ policy: LocationPolicy) -> AuthenticationError {
+        let listed = (policy.locations + policy.alsoAccepted).map(\.name).joined(separator: ", ")
         return AuthenticationError(
             .cache,
             "The sign-ins are in the store '\(store)', which this program does not accept. It accepts: \(listed). "

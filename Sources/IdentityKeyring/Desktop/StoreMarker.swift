@@ -7,11 +7,11 @@ import Synchronization
 /// The recorded facts about a group's store.
 struct StoreMark: Equatable, Sendable {
     /// The store that holds the tokens.
-    let store: TokenStore
+    let store: TokenLocation
     /// The number of moves so far.
     var moves = 0
     /// The store with the copies of an unfinished move. The copies are not used.
-    var copies: TokenStore?
+    var copies: TokenLocation?
     /// Whether the store was chosen only for want of a keyring.
     var isFallback = false
 }
@@ -50,7 +50,7 @@ final class StoreMarker: Sendable {
     /// - Parameter isFallback: Whether the store was chosen only for want of a keyring.
     /// - Returns: The facts that are recorded now.
     func remember(
-        _ store: TokenStore,
+        _ store: TokenLocation,
         for group: CacheGroup,
         isFallback: Bool = false
     ) async throws -> StoreMark {
@@ -93,7 +93,7 @@ final class StoreMarker: Sendable {
     private static func decoded(_ record: CacheRecord) throws -> StoreMark {
         // The marker is damaged or newer. This version must not guess which store holds the tokens.
         let content = try? JSONDecoder().decode(Content.self, from: Data(record.bytes))
-        guard let content, let store = TokenStore(named: content.store) else {
+        guard let content, let store = TokenLocation(named: content.store) else {
             throw AuthenticationError(
                 .cacheNewerVersion,
                 "The file store-marker.json beside the tokens names no store that this version knows. Update the program. "
@@ -103,7 +103,7 @@ final class StoreMarker: Sendable {
         return StoreMark(
             store: store,
             moves: content.moves ?? 0,
-            copies: content.copies.flatMap(TokenStore.init(named:)),
+            copies: content.copies.flatMap(TokenLocation.init(named:)),
             isFallback: content.fallback ?? false
         )
     }

@@ -7,12 +7,12 @@ import SystemSupport
 
 /// A store that is open.
 struct DesktopStore: Sendable {
-    let opened: OpenedStore
+    let opened: OpenedLocation
     let cache: any TokenCache
     /// The content of the marker, or `nil` if there was no marker.
     let mark: StoreMark?
 
-    var store: TokenStore { opened.store }
+    var store: TokenLocation { opened.location }
 
     /// Whether the store was chosen before, so that it holds tokens.
     var isRemembered: Bool {
@@ -28,7 +28,7 @@ struct DesktopStore: Sendable {
 
 /// The store of each group: chosen by the policy, recorded by the marker, followed when the tokens are moved.
 final class StoresInUse: Sendable {
-    let policy: StorePolicy
+    let policy: LocationPolicy
     let marker: StoreMarker
     private let stores: DesktopStores
     private let logger: Logger?
@@ -38,7 +38,7 @@ final class StoresInUse: Sendable {
     /// The groups for which ``isFirstToSettle(_:)`` was called.
     private let settled = Mutex<Set<CacheGroup>>([])
 
-    init(_ stores: DesktopStores, policy: StorePolicy, logger: Logger?) {
+    init(_ stores: DesktopStores, policy: LocationPolicy, logger: Logger?) {
         self.stores = stores
         self.policy = policy
         self.logger = logger
@@ -63,7 +63,7 @@ final class StoresInUse: Sendable {
             }
         }
         let (store, reason) = try StoreChoice.decide(policy, remembered: remembered, problem: problem)
-        let choice = OpenedStore(group: group, store: store, reason: reason)
+        let choice = OpenedLocation(group: group, location: store, reason: reason)
         let new = DesktopStore(opened: choice, cache: try stores.cache(store, for: group), mark: mark)
         let (known, isFirst) = opened.withLock { opened in
             if let known = opened[group] { return (known, false) }
@@ -82,7 +82,7 @@ final class StoresInUse: Sendable {
     }
 
     /// Returns the store that holds the tokens, even if the policy does not accept it, or `nil` if none was chosen.
-    func remembered(for group: CacheGroup) async throws -> TokenStore? {
+    func remembered(for group: CacheGroup) async throws -> TokenLocation? {
         if let mark = try await marker.mark(of: group) { return mark.store }
         return try await stores.foundInFiles(group, policy)
     }
@@ -90,7 +90,7 @@ final class StoresInUse: Sendable {
     /// Returns the same as ``remembered(for:)``. Without a marker, searches the keyring as well, as before a choice.
     ///
     /// - Throws: Also the errors of a keyring that is locked or does not answer.
-    func rememberedOrFound(for group: CacheGroup) async throws -> TokenStore? {
+    func rememberedOrFound(for group: CacheGroup) async throws -> TokenLocation? {
         if let store = try await remembered(for: group) { return store }
         guard policy.accepts(.keyring), StoreChoice.asksKeyring(policy, remembered: nil),
             known(for: group)?.store != .memory
@@ -108,7 +108,7 @@ final class StoresInUse: Sendable {
     func explained(_ error: any Error, for group: CacheGroup) -> any Error {
         guard let problem = error as? AuthenticationError, StoreChoice.isAbsence(problem),
             let known = known(for: group), known.store.needsKeyring, known.isRemembered,
-            let other = policy.stores.first(where: { !$0.needsKeyring })
+            let other = policy.locations.first(where: { !$0.needsKeyring })
         else { return error }
         return AuthenticationError(
             problem.code,
@@ -164,7 +164,7 @@ final class StoresInUse: Sendable {
         // Tokens that were moved away and back may have another key.
         let isSame = known.store == mark.store && known.mark?.moves ?? 0 == mark.moves
         let reason = try StoreChoice.decide(policy, remembered: mark.store, problem: nil).reason
-        let choice = isSame ? known.opened : OpenedStore(group: group, store: mark.store, reason: reason)
+        let choice = isSame ? known.opened : OpenedLocation(group: group, location: mark.store, reason: reason)
         let cache = isSame ? known.cache : try stores.cache(mark.store, for: group)
         let new = DesktopStore(opened: choice, cache: cache, mark: mark)
         opened.withLock { $0[group] = new }
@@ -175,10 +175,12 @@ final class StoresInUse: Sendable {
         return new
     }
 
-    private func log(_ choice: OpenedStore) {
+    private func log(_ choice: OpenedLocation) {
         (logger ?? Logger.current).debug(
             "token store chosen",
-            metadata: ["store": "\(choice.store)", "reason": "\(choice.explanation)", "group": "\(choice.group.name)"]
+            metadata: [
+                "store": "\(choice.location)", "reason": "\(choice.explanation)", "group": "\(choice.group.name)",
+            ]
         )
     }
 }

@@ -20,7 +20,7 @@ import SystemSupport
 /// nothing after a crash, are files in the user's runtime directory.
 ///
 /// ```swift
-/// let configuration = PublicClientApplication.Configuration(
+/// let configuration = ClientConfiguration(
 ///     clientID: clientID,
 ///     authority: authority,
 ///     cache: KeyringTokenCache(applicationName: "Example")
@@ -70,7 +70,7 @@ public final class KeyringTokenCache: TokenCache, CorruptRecordKeeping {
 
     /// Returns the record under `key`, or `nil`.
     ///
-    /// - Throws: `.keyringLocked`, `.keyringTimedOut`, `.keyringNoService` and the other second levels of `.cache` that
+    /// - Throws: `.keyringLocked`, `.keyringTimedOut`, `.keyringNoService` and other errors of the family `.cache` that
     ///   begin with `keyring`, each with advice; `.cacheCorrupt` for an item that is not a record, which is renamed;
     ///   `CancellationError`.
     public func record(for key: CacheKey) async throws -> CacheRecord? {

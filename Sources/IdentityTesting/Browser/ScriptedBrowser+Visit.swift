@@ -17,7 +17,7 @@ extension ScriptedBrowser {
 
     /// Goes to `url`, acts on every page, and returns the last page.
     ///
-    /// - Throws: `AuthenticationError.network` if an address cannot be reached, `CancellationError`.
+    /// - Throws: `AuthenticationError` of the family `.network` if an address cannot be reached, `CancellationError`.
     @discardableResult
     public func visit(_ url: URL) async throws -> Page { try await visit(url, Promise()) }
 

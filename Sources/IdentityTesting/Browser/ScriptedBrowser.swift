@@ -54,6 +54,9 @@ public final class ScriptedBrowser: BrowserLauncher {
         state = Mutex(State(person: person, behaviour: behaviour))
     }
 
+    /// The receiver of the browser's redirects, for a configuration that is made by hand.
+    public var redirectReceiver: any RedirectReceiver { receiver ?? LoopbackRedirectReceiver() }
+
     deinit {
         for task in state.withLock({ $0.tasks }) { task.cancel() }
     }

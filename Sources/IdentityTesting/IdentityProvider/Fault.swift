@@ -17,7 +17,7 @@ extension TestIdentityProvider {
             case endless
             // Before acting.
             case delay(Duration, then: Fault?)
-            case held(Gate, then: Fault?)
+            case held(TestGate, then: Fault?)
             // After acting.
             case dropAfterCommit
             case truncate
@@ -48,7 +48,9 @@ extension TestIdentityProvider {
         }
 
         /// The provider acts, or fails with `fault`, once the gate opens.
-        public static func held(by gate: Gate, then fault: Fault? = nil) -> Fault { Fault(.held(gate, then: fault)) }
+        public static func held(by gate: TestGate, then fault: Fault? = nil) -> Fault {
+            Fault(.held(gate, then: fault))
+        }
 
         /// The given answer; the provider does not act.
         public static func answer(

@@ -9,7 +9,7 @@ extension TestIdentityProvider {
     /// ```swift
     /// provider.settings.introspection = .clientsWithSecret
     /// ```
-    public enum IntrospectionCallers: Hashable, Sendable {
+    @nonexhaustive public enum IntrospectionCallers: Hashable, Sendable {
         /// The provider has no endpoint for it.
         case unavailable
         /// Only a client that has a secret, and gives it.

@@ -6,7 +6,7 @@ import OAuthWire
 extension TestIdentityProvider {
     /// Returns the authority of a B2C policy, reached through ``transport``.
     ///
-    /// - Throws: `AuthenticationError.configuration` if the policy cannot be part of an address.
+    /// - Throws: `AuthenticationError` of the family `.configuration` if the policy cannot be part of an address.
     public func authority(policy: String) throws -> Authority {
         try Self.authority(profile, origin: origin, issuerPath: issuerPath, policy: policy)
     }
@@ -72,15 +72,15 @@ extension TestIdentityProvider {
         browser: ScriptedBrowser,
         clientID: ClientID = "test-client",
         cache: any TokenCache = InMemoryTokenCache()
-    ) -> PublicClientApplication.Configuration {
-        var configuration = PublicClientApplication.Configuration(
+    ) -> ClientConfiguration {
+        var configuration = ClientConfiguration(
             clientID: clientID,
             authority: authority,
             cache: cache
         )
         configuration.transport = transport
         configuration.browser = browser
-        if let receiver = browser.receiver { configuration.redirectReceiver = receiver }
+        configuration.redirectReceiver = browser.redirectReceiver
         configuration.clock = clock
         return configuration
     }

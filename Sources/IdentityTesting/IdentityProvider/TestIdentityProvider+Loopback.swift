@@ -12,7 +12,7 @@ extension TestIdentityProvider {
     /// requested; External ID's tokens name their tenant's own issuer.
     /// - Parameter port: The port to listen on; 0 takes any free port.
     /// - Returns: The address for clients, for example `http://localhost:40123`.
-    /// - Throws: `AuthenticationError.configuration` if the provider cannot listen on the port.
+    /// - Throws: `AuthenticationError` of the family `.configuration` if the provider cannot listen on the port.
     @discardableResult
     public func listen(port: UInt16 = 0) throws -> Authority {
         close()

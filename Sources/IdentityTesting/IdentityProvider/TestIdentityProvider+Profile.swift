@@ -6,7 +6,7 @@ extension TestIdentityProvider {
     /// ```swift
     /// let provider = try TestIdentityProvider(profile: .entra)
     /// ```
-    public enum Profile: Hashable, Sendable {
+    @nonexhaustive public enum Profile: Hashable, Sendable {
         /// A plain OpenID Connect provider.
         case openIDConnect
         /// Microsoft Entra ID with one home tenant, a GUID.
@@ -47,7 +47,7 @@ extension TestIdentityProvider {
     /// ```swift
     /// provider.settings.userFlows["b2c_1_reset"] = .passwordReset
     /// ```
-    public enum UserFlow: Hashable, Sendable {
+    @nonexhaustive public enum UserFlow: Hashable, Sendable {
         /// Sign in.
         case signIn
         /// Sign in, or sign up first.
@@ -63,7 +63,7 @@ extension TestIdentityProvider {
     /// ```swift
     /// provider.settings.pushedAuthorizationRequests = .required
     /// ```
-    public enum PushedAuthorizationRequests: Hashable, Sendable {
+    @nonexhaustive public enum PushedAuthorizationRequests: Hashable, Sendable {
         /// The provider has no endpoint for pushed requests.
         case unavailable
         /// Authorization requests can be pushed.

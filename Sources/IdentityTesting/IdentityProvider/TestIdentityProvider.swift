@@ -42,7 +42,7 @@ public final class TestIdentityProvider: Sendable {
     ///   - clients: The registered programs.
     ///   - people: The people who can sign in.
     ///   - settings: The provider's behavior; `nil` means the usual settings of the profile.
-    /// - Throws: `AuthenticationError.configuration` if the issuer, tenant or policy cannot be part of an address.
+    /// - Throws: `AuthenticationError` of the family `.configuration` if the issuer, tenant or policy cannot be part of an address.
     public init(
         profile: Profile = .openIDConnect,
         clock: any WallClock = SystemClock(),

@@ -358,7 +358,7 @@ final class AgentService: Sendable {
         }
         renewal.forget()
         // New refresh tokens that are under way are stored first. More cannot be done.
-        Task { for application in forgotten { _ = try? await application.finishPendingRefreshes(within: .seconds(5)) } }
+        Task { for application in forgotten { _ = try? await application.finishPendingWork(within: .seconds(5)) } }
     }
 
     private func log(_ message: Logger.Message, _ peer: AgentPeer?, _ details: Logger.Metadata, isNew: Bool = true) {
@@ -389,7 +389,7 @@ extension AgentService {
         signIns.end()
         for loaded in state.withLock({ Array($0.loaded.values) }) {
             // Nothing more can be done at the end.
-            _ = try? await loaded.application.finishPendingRefreshes(within: .seconds(5))
+            _ = try? await loaded.application.finishPendingWork(within: .seconds(5))
             guard let failure = loaded.application.unwrittenRefresh else { continue }
             logger.error("New tokens could not be stored: a sign-in may be needed. \(failure.message)")
         }

@@ -85,8 +85,8 @@ struct CacheMoveCommand: ToolCommand {
         )
     }
 
-    private func destination(_ environment: Variables) throws -> TokenStore {
-        if let store = [TokenStore.encryptedFile, .keyring, .file].first(where: { $0.name == to }) { return store }
+    private func destination(_ environment: Variables) throws -> TokenLocation {
+        if let store = [TokenLocation.encryptedFile, .keyring, .file].first(where: { $0.name == to }) { return store }
         if let key = try CacheChoice.keyFile(Given(text: to, origin: "--to"), home: environment["HOME"]) {
             return .encryptedFile(key: key)
         }
@@ -144,7 +144,7 @@ extension ProviderOptions {
         if let given = try environment.given("cache", cache), try cacheChoice(environment).policy == nil {
             throw given.error("this command is about the stores auto, keyring, file and encrypted:….")
         }
-        let policy = StorePolicy.standard.accepting(.file).acceptingAnyKeyFile()
+        let policy = LocationPolicy.standard.accepting(.file).acceptingAnyKeyFile()
         guard let group = try group(environment) else {
             throw UsageError("Whose tokens? Give --client-id or --group.")
         }
@@ -154,7 +154,7 @@ extension ProviderOptions {
     }
 }
 
-extension PublicClientApplication.Configuration {
+extension ClientConfiguration {
     /// The group whose records the application uses.
     var group: CacheGroup { cacheGroup ?? .application(clientID) }
 }

@@ -81,7 +81,7 @@ struct CallCommand: ToolCommand {
         if case AuthenticationError.Code.networkTimedOut = error {
             return "To allow more time, give --timeout SECONDS."
         }
-        if case AuthenticationError.interactionRequired = error, let resource = session.route.resource {
+        if case AuthenticationError.Code.interactionRequired = error, let resource = session.route.resource {
             return "Run: \(sharedOptions.replacing("--resource", with: resource.text).command("login"))"
         }
         guard session.route.agent != nil else { return nil }

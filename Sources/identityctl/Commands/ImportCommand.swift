@@ -152,7 +152,7 @@ struct ImportCommand: ToolCommand {
     /// Returns what `--from` names, to be read.
     private static func source(
         _ from: Given,
-        _ configuration: PublicClientApplication.Configuration,
+        _ configuration: ClientConfiguration,
         _ session: Session
     ) async throws -> any TokenCache {
         let clientID = configuration.clientID
@@ -172,7 +172,7 @@ struct ImportCommand: ToolCommand {
     }
 
     /// Returns the file that `--from` names.
-    static func store(_ given: Given, _ environment: Variables) throws -> MSALStore {
+    static func store(_ given: Given, _ environment: Variables) throws -> MSALLocation {
         switch given.text {
         case "azure-cli": try .azureCLI()
         case "azure-identity-python": try .azureIdentityPython()

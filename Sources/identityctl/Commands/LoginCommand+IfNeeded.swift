@@ -86,7 +86,7 @@ extension PublicClientApplication {
             var silent = SilentParameters(scopes: parameters.scopes, account: account, claims: parameters.claims)
             silent.scheme = parameters.scheme
             return try await acquireTokenSilently(silent)
-        } catch AuthenticationError.interactionRequired {
+        } catch AuthenticationError.Code.interactionRequired {
             return nil
         }
     }

@@ -40,7 +40,7 @@ extension PublicClientApplication {
         do {
             _ = try await acquireTokenSilently(scopes: scopes, account: account)
             return true
-        } catch AuthenticationError.interactionRequired {
+        } catch AuthenticationError.Code.interactionRequired {
             return false
         } catch is AuthenticationError {
             return true

@@ -249,7 +249,7 @@ struct LoginCommand: ToolCommand {
         try await application.check(result.account, is: wanted)
         let declined = result.declinedScopes.map(\.rawValue.printable).sorted()
         if !declined.isEmpty { session.console.line("Warning: not granted: \(declined.joined(separator: ", "))") }
-        if result.lacksRefreshToken {
+        if !result.hasRefreshToken {
             session.console.line(
                 """
                 Warning: the provider gave no refresh token, so you have to sign in again in \

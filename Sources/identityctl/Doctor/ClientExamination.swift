@@ -19,11 +19,11 @@ struct ClientExamination {
     }
 
     /// Returns the store of the tokens, if it is known, and a finding on whether the store can be read.
-    func tokenStore() async throws -> (TokenStore?, Finding) {
+    func tokenStore() async throws -> (TokenLocation?, Finding) {
         let choice = try options.cacheChoice(environment)
         if let shared = try await sharedStore(choice) { return shared }
         guard choice.policy != nil else {
-            let store = choice.directory == nil ? TokenStore.memory : .file
+            let store = choice.directory == nil ? TokenLocation.memory : .file
             return (store, Examination.tokenStore(store, .success(false)))
         }
         guard let group = try options.group(environment) else {
@@ -49,8 +49,8 @@ struct ClientExamination {
     }
 
     /// Returns the store, if it is shared with other programs, and a finding on whether it can be read.
-    private func sharedStore(_ choice: CacheChoice) async throws -> (TokenStore?, Finding)? {
-        let store: TokenStore
+    private func sharedStore(_ choice: CacheChoice) async throws -> (TokenLocation?, Finding)? {
+        let store: TokenLocation
         switch choice {
         case .shared: store = .file
         case .sharedItem: store = .keyring
@@ -226,7 +226,7 @@ struct ProfilesExamination {
             }
             let missing = try await client.missingClaims(of: account, login: login)
             return missing.map { .unknown(check, "\(found); \($0)") } ?? .ok(check, found)
-        } catch AuthenticationError.interactionRequired {
+        } catch AuthenticationError.Code.interactionRequired {
             return .unknown(check, "not signed in; to sign in, run: \(login)")
         } catch let choice as AccountNotChosen {
             return .unknown(check, choice.description)

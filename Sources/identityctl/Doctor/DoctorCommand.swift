@@ -144,7 +144,7 @@ struct DoctorCommand: ToolCommand {
             session: session,
             keyring: keyring
         )
-        let found = try await Self.outcome { () -> (TokenStore?, Finding)? in
+        let found = try await Self.outcome { () -> (TokenLocation?, Finding)? in
             let isNamed = try provider.group(session.environment) != nil || profiles.isEmpty
             return isNamed ? try await client.tokenStore() : nil
         }
@@ -243,7 +243,7 @@ enum ProviderClock {
     /// Fetches the provider's configuration, or of a provider without one what it says at its token endpoint, and returns the
     /// answer's `Date` in seconds since 1970, or `nil` if there is none.
     ///
-    /// - Throws: `.network` and its second levels if no answer came, `.serverUnavailable` if the server failed,
+    /// - Throws: errors of the family `.network` if no answer came, `.serverUnavailable` if the server failed,
     ///   `CancellationError`.
     static func seconds(
         of authority: Authority,

@@ -110,7 +110,7 @@ enum Examination {
     ///   - read: Whether a pass phrase protects the store's key, or why the store, or the choice of it, cannot be read.
     ///   - options: The options of the command that gives up tokens that can never be read again.
     static func tokenStore(
-        _ store: TokenStore?,
+        _ store: TokenLocation?,
         _ read: Result<Bool, any Error>,
         _ options: SharedOptions = SharedOptions()
     ) -> Finding {

@@ -73,7 +73,7 @@ struct HelperSource: Sendable {
                 do {
                     _ = try await source.token(wanted)
                     return true
-                } catch AuthenticationError.interactionRequired {
+                } catch AuthenticationError.Code.interactionRequired {
                     return false
                 }
             }

@@ -83,10 +83,10 @@ extension MCPCommand {
             do {
                 let result = try await access.acquire(SilentParameters(scopes: scopes, account: access.account))
                 return demand.isMet(by: result) ? .none : .needed(access.account)
-            } catch AuthenticationError.interactionRequired {
+            } catch AuthenticationError.Code.interactionRequired {
                 return .needed(access.account)
             }
-        } catch AuthenticationError.interactionRequired {
+        } catch AuthenticationError.Code.interactionRequired {
             return .needed(nil)
         }
     }

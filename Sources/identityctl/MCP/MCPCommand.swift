@@ -114,7 +114,7 @@ struct MCPCommand: ToolCommand {
     }
 
     func advice(on error: any Error, in session: Session) -> String? {
-        guard case AuthenticationError.interactionRequired = error else { return AgentAdvice.text(of: error) }
+        guard case AuthenticationError.Code.interactionRequired = error else { return AgentAdvice.text(of: error) }
         guard session.route.agent != nil else {
             let known = error as? AuthenticationError
             if let advice = known?.underlyingError as? SignInCourse.Advice { return advice.text }

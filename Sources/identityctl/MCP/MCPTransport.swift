@@ -22,7 +22,7 @@ struct MCPTransport: StreamingHTTPTransport {
         try await curl.send(request, body: body)
     }
 
-    func open(_ request: HTTPRequest, body: (any HTTPBodySource)?) async throws -> any HTTPExchange {
+    func open(_ request: HTTPRequest, body: (any TransportBody)?) async throws -> any TransportExchange {
         let departure = MCPDeparture.current
         if body != nil { try departure?.begin() }
         let exchange = try await curl.open(request, body: body.map { DepartingBody(source: $0, departure: departure) })
@@ -119,14 +119,14 @@ final class MCPDeparture: Sendable {
 }
 
 /// A message in pieces, of which all but the last have left when the end is asked for.
-private final class DepartingBody: HTTPBodySource {
+private final class DepartingBody: TransportBody {
     private static let pieceLength = 64 << 10
 
-    private let source: any HTTPBodySource
+    private let source: any TransportBody
     private let departure: MCPDeparture?
     private let rest = Mutex<ArraySlice<UInt8>>([])
 
-    init(source: any HTTPBodySource, departure: MCPDeparture?) {
+    init(source: any TransportBody, departure: MCPDeparture?) {
         (self.source, self.departure) = (source, departure)
     }
 

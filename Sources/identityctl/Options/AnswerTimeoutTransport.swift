@@ -15,10 +15,10 @@ struct AnswerTimeoutTransport: StreamingHTTPTransport {
         try await base.send(request, body: body)
     }
 
-    func open(_ request: HTTPRequest, body: (any HTTPBodySource)?) async throws -> any HTTPExchange {
+    func open(_ request: HTTPRequest, body: (any TransportBody)?) async throws -> any TransportExchange {
         let activity = LastActivity()
         let body = body.map { WatchedBody(source: $0, activity: activity) }
-        return try await withThrowingTaskGroup(of: (any HTTPExchange)?.self) { group in
+        return try await withThrowingTaskGroup(of: (any TransportExchange)?.self) { group in
             defer { group.cancelAll() }
             group.addTask { try await base.open(request, body: body) }
             group.addTask {
@@ -58,8 +58,8 @@ private final class LastActivity: Sendable {
     }
 }
 
-private struct WatchedBody: HTTPBodySource {
-    let source: any HTTPBodySource
+private struct WatchedBody: TransportBody {
+    let source: any TransportBody
     let activity: LastActivity
 
     var length: Int64 { source.length }

@@ -19,7 +19,7 @@ enum CacheChoice: Hashable, Sendable {
     /// Encrypted files in the user's state directory, with their key outside the keyring.
     case encrypted(KeyFile)
     /// A file that programs with Microsoft's libraries use too.
-    case shared(MSALStore)
+    case shared(MSALLocation)
     /// A keyring item of such programs.
     case sharedItem(MSALKeyringItem)
 
@@ -80,7 +80,7 @@ enum CacheChoice: Hashable, Sendable {
     }
 
     /// The user's stores that are chosen and accepted; `nil` if the choice is none of them.
-    var policy: StorePolicy? {
+    var policy: LocationPolicy? {
         switch self {
         case .auto: .standard.accepting(.file).acceptingAnyKeyFile()
         case .keyring: .require(.keyring)
@@ -91,7 +91,7 @@ enum CacheChoice: Hashable, Sendable {
     }
 
     /// The one store of the user's that the choice is; `nil` if it is another, or leaves the choice open.
-    var store: TokenStore? {
+    var store: TokenLocation? {
         switch self {
         case .keyring: .keyring
         case .file: .file
@@ -131,7 +131,7 @@ enum CacheChoice: Hashable, Sendable {
     ///     then.
     ///   - passPhrases: Asks for the pass phrase of a key file; `nil` to ask nothing.
     static func desktop(
-        _ policy: StorePolicy,
+        _ policy: LocationPolicy,
         prompting: KeyringPrompting = .never,
         passPhrases: PassPhrasePrompt? = nil,
         logger: Logger

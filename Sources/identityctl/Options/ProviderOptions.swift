@@ -238,14 +238,14 @@ extension ProviderOptions {
         prompting: KeyringPrompting = .never,
         passPhrases: PassPhrasePrompt? = nil,
         logger: Logger = Logger(label: "identityctl") { _ in SwiftLogNoOpLogHandler() }
-    ) throws -> PublicClientApplication.Configuration {
+    ) throws -> ClientConfiguration {
         if let address = try searchedResource(environment), environment.profile?.isOfResource != true {
             throw AuthenticationError.unknownResource(address)
         }
         guard let clientID = try environment.given("client-id", clientID)?.clientID() else {
             throw UsageError(Self.whichClient(environment))
         }
-        var configuration = PublicClientApplication.Configuration(
+        var configuration = ClientConfiguration(
             clientID: clientID,
             authority: try chosenAuthority(environment),
             cache: try cacheChoice(environment).cache(
@@ -277,8 +277,8 @@ extension ProviderOptions {
             reserved: TokenRequestMessage.reservedNames
         )
         configuration.broker = try brokerUse(environment)
-        configuration.allowsExtendedLifetime = try environment.isOn("extended-lifetime", extendedLifetime)
-        configuration.isInstanceAware = try environment.isOn("instance-aware", instanceAware)
+        configuration.entra.allowsExtendedLifetime = try environment.isOn("extended-lifetime", extendedLifetime)
+        configuration.entra.isInstanceAware = try environment.isOn("instance-aware", instanceAware)
         configuration.clientCapabilities = try environment.words(
             "client-capabilities",
             clientCapabilities.map { [$0] } ?? []

@@ -12,7 +12,7 @@ enum SharedDisk {
         """
 }
 
-extension PublicClientApplication.Configuration {
+extension ClientConfiguration {
     /// The directory of the tokens, if its locks may not be seen by all programs that use it; `nil` for another, and for a store
     /// without one.
     var directoryOfAnotherKernel: String? {

@@ -131,7 +131,9 @@ extension SignInOptions {
     func parameters(_ token: TokenOptions, _ environment: Variables) throws -> InteractiveParameters {
         var parameters = InteractiveParameters(scopes: try token.scopes(environment))
         parameters.claims = try token.claims(environment)
-        if let prompt = try environment.given("prompt", prompt) { parameters.prompt = Prompt(rawValue: prompt.text) }
+        if let prompt = try environment.given("prompt", prompt) {
+            parameters.prompt = SignInPrompt(rawValue: prompt.text)
+        }
         parameters.loginHint = try environment.given("login-hint", loginHint)?.text
         parameters.domainHint = try environment.given("domain-hint", domainHint)?.text
         parameters.acrValues = try environment.words("acr-values", acrValues.map { [$0] } ?? [])
@@ -187,7 +189,7 @@ extension SignInOptions {
     }
 
     /// Returns the policy for pushing the request to the provider.
-    func pushPolicy(_ environment: Variables) throws -> PublicClientApplication.Configuration.PushPolicy {
+    func pushPolicy(_ environment: Variables) throws -> ClientConfiguration.PushPolicy {
         try environment.isOn("push", push) ? .whenOffered : .whenRequired
     }
 

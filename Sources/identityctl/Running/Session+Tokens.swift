@@ -47,7 +47,7 @@ extension Session {
         asksPassPhrases: Bool = true,
         prompting: KeyringPrompting = .never,
         isOne: Bool = true,
-        changing change: (inout PublicClientApplication.Configuration) throws -> Void = { _ in }
+        changing change: (inout ClientConfiguration) throws -> Void = { _ in }
     ) throws -> PublicClientApplication {
         var configuration = try options.configuration(
             environment ?? self.environment,

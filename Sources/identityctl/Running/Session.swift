@@ -89,7 +89,7 @@ final class Session: Sendable {
     /// - Parameter isOne: Whether it is the command's, whose pending work is finished before the program ends. Otherwise the caller
     ///   does that.
     func application(
-        _ configuration: PublicClientApplication.Configuration,
+        _ configuration: ClientConfiguration,
         isOne: Bool = true
     ) throws -> PublicClientApplication {
         var configuration = configuration
@@ -137,7 +137,7 @@ final class Session: Sendable {
 
     private static func finish(_ application: PublicClientApplication, within time: Duration) async -> Bool {
         do {
-            return try await application.finishPendingRefreshes(within: time)
+            return try await application.finishPendingWork(within: time)
         } catch {
             return false
         }

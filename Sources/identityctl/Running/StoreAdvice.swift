@@ -17,7 +17,7 @@ enum StoreAdvice {
     ///   - hasScreen: Whether a browser can be shown.
     static func text(
         for error: AuthenticationError,
-        remembered: TokenStore?,
+        remembered: TokenLocation?,
         isUsed: Bool = true,
         hasKeyFile: Bool = false,
         hasScreen: Bool = true,
@@ -64,7 +64,7 @@ enum StoreAdvice {
     }
 
     /// Returns the last resort of tokens that may never be read again; `nil` if they can be read later.
-    static func givingUp(_ store: TokenStore, _ error: any Error, _ options: SharedOptions) -> String? {
+    static func givingUp(_ store: TokenLocation, _ error: any Error, _ options: SharedOptions) -> String? {
         guard let error = error as? AuthenticationError, store.needsKeyring || store.hasKeyFile,
             error.isKeyringAbsence || [.cacheKeyUnavailable, .cacheUndecryptable].contains(error.code)
         else { return nil }

@@ -89,9 +89,9 @@ extension HandedToken {
 extension AgentSource {
     static let account = Account(id: Account.ID(rawValue: "agent"), environment: "agent")
 
-    static var configuration: PublicClientApplication.Configuration {
+    static var configuration: ClientConfiguration {
         get throws {
-            try PublicClientApplication.Configuration(
+            try ClientConfiguration(
                 clientID: ClientID(rawValue: "agent"),
                 authority: .openIDConnect(issuer: "https://agent.invalid"),
                 cache: InMemoryTokenCache()

@@ -27,7 +27,7 @@ struct Program: Sendable {
         profile: String? = nil,
         username: String? = nil,
         directory: TemporaryDirectory? = nil,
-        adjust: (inout PublicClientApplication.Configuration) throws -> Void = { _ in }
+        adjust: (inout ClientConfiguration) throws -> Void = { _ in }
     ) throws {
         self.provider = provider
         self.directory = try directory ?? TemporaryDirectory()
@@ -40,7 +40,7 @@ struct Program: Sendable {
             logsTo: self.directory
         )
         wire = Wiretap(CurlTransport(certificateAuthorities: try provider.certificateAuthority))
-        var configuration = PublicClientApplication.Configuration(
+        var configuration = ClientConfiguration(
             clientID: try provider.clientID,
             authority: try provider.authority,
             cache: FileTokenCache(directory: "\(self.directory.path)/tokens")

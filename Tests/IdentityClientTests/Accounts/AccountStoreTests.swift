@@ -133,7 +133,10 @@ struct AccountStoreTests {
             $0.configuration.transport = CurlTransport()
             $0.extraHeaders = ["X-Tenant": "blue"]
         }
-        #expect(try AccountStore([streaming]).application(ofType: "shop").configuration.transport is any StreamingHTTPTransport)
+        #expect(
+            try AccountStore([streaming]).application(ofType: "shop").configuration.transport
+                is any StreamingHTTPTransport
+        )
     }
 
     @Test(arguments: [

@@ -26,7 +26,7 @@ import Testing
     ) throws -> PublicClientApplication {
         let provider = provider ?? self.provider
         let receiver = InMemoryRedirectReceiver()
-        var configuration = PublicClientApplication.Configuration(
+        var configuration = ClientConfiguration(
             clientID: client,
             authority: provider.authority,
             cache: cache

@@ -85,7 +85,7 @@ import Testing
     /// A sign-in at a server that is not asked for its metadata.
     private func signIn() async throws -> SignIn {
         let authority = try Authority.oauth2(.init(authorization: "https://h/authorize", token: "https://h/token"))
-        var configuration = PublicClientApplication.Configuration(
+        var configuration = ClientConfiguration(
             clientID: "c",
             authority: authority,
             cache: InMemoryTokenCache()
@@ -107,7 +107,7 @@ import Testing
         let cache = InMemoryTokenCache()
         let key = CacheKey(group: try CacheGroup("group"), kind: .account, name: "n")
         #expect(try await cache.replace(nil, with: record, for: key))
-        var configuration = PublicClientApplication.Configuration(clientID: "c", authority: try .entra(), cache: cache)
+        var configuration = ClientConfiguration(clientID: "c", authority: try .entra(), cache: cache)
         configuration.cacheGroup = key.group
         let application = try PublicClientApplication(configuration)
         #expect(try await application.environment.store.allSnapshots().snapshots.count == 1)
@@ -124,7 +124,8 @@ import Testing
             Scope.openID,
             configuration.authority, RedirectURI.loopback, FileTokenCache(), LoopbackRedirectReceiver(),
             SystemBrowserLauncher(),
-            CurlTransport(), RedirectPage(outcome: .succeeded), SystemClock(), Prompt.login, configuration.clientID,
+            CurlTransport(), RedirectPage(outcome: .succeeded), SystemClock(), SignInPrompt.login,
+            configuration.clientID,
         ]
         for value in values {
             #expect(!everythingSaid(about: value).contains(Self.secret), "\(type(of: value))")

@@ -22,8 +22,21 @@ struct IdentityClaimsTests {
         #expect(claims.email == "a@e.test" && claims.isEmailVerified == true)
         #expect(claims.roles == ["r", "s"] && claims.groups == ["g"] && claims.acr == "urn:gold")
         #expect(claims.amr == ["pwd", "otp"] && claims.authTime == Date(timeIntervalSince1970: 1_700_000_000))
-        #expect(claims.string("department") == "X" && claims.strings("groups") == ["g"])
-        #expect(claims.string("groups") == nil && claims.strings("department") == nil)
+    }
+
+    private struct Address: Decodable, Equatable {
+        var city: String
+    }
+
+    @Test func giveAnyClaimAsTheTypeThatIsWanted() throws {
+        let claims = try claims(
+            #"{"department":"X","level":3,"rate":0.5,"isGuest":false,"groups":["g"],"updated_at":1700000000,"address":{"city":"Y"}}"#
+        )
+        #expect(claims["department"] == "X" && claims["level"] == 3 && claims["rate"] == 0.5)
+        #expect(claims["isGuest"] == false && claims["groups"] == ["g"] && claims["address"] == Address(city: "Y"))
+        #expect(claims["updated_at"] == Date(timeIntervalSince1970: 1_700_000_000))
+        let (absent, other): (String?, Int?) = (claims["none"], claims["department"])
+        #expect(absent == nil && other == nil)
     }
 
     @Test(arguments: [

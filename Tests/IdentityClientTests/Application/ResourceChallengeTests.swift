@@ -51,7 +51,7 @@ import Testing
         let challenge = ResourceChallenge(scopes: ["a", "b"], acrValues: ["gold"], maxAge: .seconds(60))
         let error = AuthenticationError(.insufficientScope, "", claims: "{}", challenge: challenge)
         let account = Account(id: Account.ID(rawValue: "1"), environment: "e.test")
-        let parameters = InteractiveParameters(scopes: ["c"], account: account, meeting: error)
+        let parameters = error.interactiveParameters(scopes: ["c"], account: account)
         #expect(parameters.scopes == ["a", "b", "c"] && parameters.account == account && parameters.claims == "{}")
         #expect(parameters.acrValues == ["gold"] && parameters.maxAge == .seconds(60))
         #expect(parameters.prompt == .providerDefault)
@@ -59,8 +59,8 @@ import Testing
 
     @Test func anUnnamedAuthenticationIsANewOne() {
         let error = AuthenticationError(.insufficientUserAuthentication, "", challenge: ResourceChallenge())
-        #expect(InteractiveParameters(scopes: [], account: nil, meeting: error).prompt == .login)
+        #expect(error.interactiveParameters(scopes: [], account: nil).prompt == .login)
         let other = AuthenticationError(.signInExpired, "")
-        #expect(InteractiveParameters(scopes: [], account: nil, meeting: other).prompt == .providerDefault)
+        #expect(other.interactiveParameters(scopes: [], account: nil).prompt == .providerDefault)
     }
 }

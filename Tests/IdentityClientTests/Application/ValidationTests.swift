@@ -43,7 +43,7 @@ import Testing
 
     @Test(arguments: ["s\n", "s\u{7F}", String(repeating: "s", count: 1025)])
     func refusesASecretThatCannotBeSent(_ secret: String) throws {
-        var configuration = PublicClientApplication.Configuration(
+        var configuration = ClientConfiguration(
             clientID: "c",
             authority: try .openIDConnect(issuer: "https://h"),
             cache: InMemoryTokenCache()
@@ -146,7 +146,7 @@ import Testing
     @Test(arguments: ["", "ä", "a\nb", "a ", " a", String(repeating: "c", count: 4097)]) func refusesAClientID(
         id: String
     ) throws {
-        let configuration = PublicClientApplication.Configuration(
+        let configuration = ClientConfiguration(
             clientID: ClientID(rawValue: id),
             authority: try .entra(),
             cache: InMemoryTokenCache()
@@ -158,7 +158,7 @@ import Testing
     @Test func takesALongClientID() throws {
         let id = ClientID(rawValue: String(repeating: "c", count: 4096))
         _ = try PublicClientApplication(
-            PublicClientApplication.Configuration(clientID: id, authority: try .entra(), cache: InMemoryTokenCache())
+            ClientConfiguration(clientID: id, authority: try .entra(), cache: InMemoryTokenCache())
         )
     }
 
@@ -167,7 +167,7 @@ import Testing
         (1, 300, -1, false),
     ])
     func checksDurations(timeout: Int, leeway: Int, tolerance: Int, isAccepted: Bool) throws {
-        var configuration = PublicClientApplication.Configuration(
+        var configuration = ClientConfiguration(
             clientID: "c",
             authority: try .entra(),
             cache: InMemoryTokenCache()

@@ -87,7 +87,7 @@ import Testing
     private func application(
         _ setup: TestSetup,
         _ resource: String?,
-        _ adapt: (inout PublicClientApplication.Configuration) -> Void = { _ in }
+        _ adapt: (inout ClientConfiguration) -> Void = { _ in }
     ) throws -> PublicClientApplication {
         let authority = try Authority.oauth2(issuer: setup.provider.authority.description, resource: resource)
         return try setup.application {

@@ -20,7 +20,7 @@ import Testing
 
     private func app(_ cache: any TokenCache) throws -> PublicClientApplication {
         let receiver = InMemoryRedirectReceiver()
-        var configuration = PublicClientApplication.Configuration(
+        var configuration = ClientConfiguration(
             clientID: "test-client",
             authority: provider.authority,
             cache: cache

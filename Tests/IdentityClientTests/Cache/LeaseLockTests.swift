@@ -47,7 +47,7 @@ import Testing
             case .nothing: files
             case .encryption: EncryptedTokenCache(files, key: try EncryptionKey((0..<32).map { UInt8($0) }))
             case .sharedFile:
-                try SharedMSALCache(.file(directory.path + "/msal.json"), clientID: "client", others: files)
+                try SharedMSALCache(.file(directory.path + "/msal.json"), clientID: "client", fallback: files)
             case .measurement: MeasuredTokenCache(base: files, telemetry: nil)
             }
         let held = try #require(try await leases(cache).take(over: nil))

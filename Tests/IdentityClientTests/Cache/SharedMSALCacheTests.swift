@@ -25,11 +25,11 @@ import Testing
     private var file: String { "\(directory.path)/msal.json" }
     private var lock: String { file + ".lockfile" }
 
-    private func cache(_ store: MSALStore? = nil, timeout: Duration = .seconds(10)) throws -> SharedMSALCache {
+    private func cache(_ store: MSALLocation? = nil, timeout: Duration = .seconds(10)) throws -> SharedMSALCache {
         try SharedMSALCache(
             store ?? .file(file),
             clientID: Self.client,
-            others: FileTokenCache(directory: "\(directory.path)/others"),
+            fallback: FileTokenCache(directory: "\(directory.path)/others"),
             lockTimeout: timeout
         )
     }
@@ -203,10 +203,10 @@ import Testing
 
     @Test func namesTheFilesOfOtherPrograms() throws {
         let home = try #require(ProcessInfo.processInfo.environment["HOME"])
-        #expect(try MSALStore.azureIdentityPython().path == "\(home)/.IdentityService/msal.cache.nocae")
-        #expect(try MSALStore.azureIdentityPython(name: "x", isCAE: true).path == "\(home)/.IdentityService/x.cae")
-        #expect(try MSALStore.azureIdentityDotNet().path.hasSuffix("/.IdentityService/msal.cache.nocae"))
-        #expect(try MSALStore.azureCLI().path.hasSuffix("/msal_token_cache.json"))
+        #expect(try MSALLocation.azureIdentityPython().path == "\(home)/.IdentityService/msal.cache.nocae")
+        #expect(try MSALLocation.azureIdentityPython(name: "x", isCAE: true).path == "\(home)/.IdentityService/x.cae")
+        #expect(try MSALLocation.azureIdentityDotNet().path.hasSuffix("/.IdentityService/msal.cache.nocae"))
+        #expect(try MSALLocation.azureCLI().path.hasSuffix("/msal_token_cache.json"))
     }
 
     private func expect(_ code: AuthenticationError.Code, _ work: () async throws -> some Any) async {

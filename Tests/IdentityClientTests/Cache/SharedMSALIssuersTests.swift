@@ -48,9 +48,9 @@ struct SharedMSALIssuersTests {
             let others = FileTokenCache(directory: file + "-others")
             var configuration = provider.configuration(
                 browser: browser,
-                cache: try SharedMSALCache(.file(file), clientID: "test-client", others: others)
+                cache: try SharedMSALCache(.file(file), clientID: "test-client", fallback: others)
             )
-            configuration.knownHosts = ["login.example.test"]
+            configuration.entra.knownHosts = ["login.example.test"]
             return try PublicClientApplication(configuration)
         }
 

@@ -25,7 +25,7 @@ struct SharedMSALReservationTests {
         cache = try SharedMSALCache(
             .file(file),
             clientID: client,
-            others: FileTokenCache(directory: "\(directory.path)/others"),
+            fallback: FileTokenCache(directory: "\(directory.path)/others"),
             lockTimeout: .milliseconds(50)
         )
         let records = try await cache.records(of: .account, in: .application(client))

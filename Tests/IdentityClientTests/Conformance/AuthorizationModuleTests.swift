@@ -160,7 +160,7 @@ struct AuthorizationModuleTests {
         signIn.configure = {
             $0.browser = server
             $0.redirectReceiver = server.receiver
-            $0.clientSecret = "given"
+            $0.clientSecret = ClientSecret(rawValue: "given")
         }
         #expect(try await call(server, signIn) == 200 && server.count("/register") == 0)
         #expect(server.authorizations.map { $0["client_id"] } == ["by-hand"])

@@ -63,7 +63,7 @@ struct ConfigModuleTests {
     @Test func test_signing_key_rotation_just_before_signing() async throws {
         let setup = try TestSetup()
         let (application, _) = try await setup.signedIn()
-        let gate = Gate()
+        let gate = TestGate()
         setup.provider.failNext(.token, with: .held(by: gate))
         let task = Task { try await application.acquireTokenInteractively(scopes: ["api.read"]) }
         try await setup.provider.waitForRequest(.token, count: 2)

@@ -180,7 +180,7 @@ struct IDTokenModuleTests {
         setup.browser.redirectFaults = [.changing("iss", to: nil)]
         var parameters = InteractiveParameters(scopes: ["api.read"])
         parameters.responseMode = .formPost
-        parameters.prompt = Prompt.none
+        parameters.prompt = SignInPrompt.none
         parameters.maxAge = .zero
         let application = try setup.application()
         let error = try await expectError(.loginRequired) {
@@ -196,12 +196,14 @@ struct IDTokenModuleTests {
     /// For providers that give installed programs a secret.
     @Test(arguments: ResponseMode.allCases)
     func test_client_secret_basic(_ mode: ResponseMode) async throws {
-        let setup = try TestSetup(clients: [TestIdentityProvider.Client(secret: "not so secret")])
+        let setup = try TestSetup(clients: [
+            TestIdentityProvider.Client(secret: ClientSecret(rawValue: "not so secret"))
+        ])
         setup.provider.failAlways(
             .discovery,
             with: .changing("token_endpoint_auth_methods_supported", to: #"["client_secret_basic"]"#)
         )
-        try await setup.completeModule(mode) { $0.clientSecret = "not so secret" }
+        try await setup.completeModule(mode) { $0.clientSecret = ClientSecret(rawValue: "not so secret") }
         let sent = try #require(setup.provider.requests.first { $0.endpoint == .token })
         #expect(sent.header("Authorization") == "Basic dGVzdC1jbGllbnQ6bm90JTIwc28lMjBzZWNyZXQ=")
         #expect(sent["client_secret"] == nil)

@@ -28,7 +28,7 @@ extension TestSetup {
     @discardableResult
     func completeModule(
         _ mode: ResponseMode? = nil,
-        _ change: (inout PublicClientApplication.Configuration) -> Void = { _ in }
+        _ change: (inout ClientConfiguration) -> Void = { _ in }
     ) async throws -> AuthenticationResult {
         let application = try application(change)
         let result = try await application.acquireTokenInteractively(parameters(mode))

@@ -129,7 +129,7 @@ import Testing
     @Test func aSaveOfACancelledCallerDoesNotUndoASignOut() async throws {
         cache.beforeNextWrite(of: .account) { throw Timeout() }
         try await signIn("1", "r1")
-        let (isWriting, goesOn) = (Gate(), Gate())
+        let (isWriting, goesOn) = (TestGate(), TestGate())
         cache.beforeNextWrite(of: .account) {
             isWriting.open()
             try await Task { try await goesOn.wait() }.value
@@ -139,7 +139,7 @@ import Testing
         call.cancel()
         await #expect(throws: CancellationError.self) { try await call.value }
         _ = try await store.take(key)
-        let isWritten = Gate()
+        let isWritten = TestGate()
         cache.afterNextWrite(of: .account) { isWritten.open() }
         goesOn.open()
         try await isWritten.wait()

@@ -10,8 +10,8 @@ import Testing
     private let gate = InteractionGate()
 
     /// A sign-in that is under way until `finish` or its cancellation.
-    private func begin(_ finish: Gate) async throws -> Task<String, any Error> {
-        let begun = Gate()
+    private func begin(_ finish: TestGate) async throws -> Task<String, any Error> {
+        let begun = TestGate()
         let task = Task.immediate { [gate] in
             try await gate.run(.wait) {
                 begun.open()
@@ -24,7 +24,7 @@ import Testing
     }
 
     @Test func theNextWaits() async throws {
-        let finish = Gate()
+        let finish = TestGate()
         let first = try await begin(finish)
         let order = Shared<[String]>([])
         let second = Task.immediate { [gate] in
@@ -41,7 +41,7 @@ import Testing
     }
 
     @Test func whoeverWaitedTriesSilentlyFirst() async throws {
-        let finish = Gate()
+        let finish = TestGate()
         let first = try await begin(finish)
         let second = Task.immediate { [gate] in try await gate.run(.wait, afterAnother: { "silent" }, { "shown" }) }
         let third = Task.immediate { [gate] in try await gate.run(.wait, afterAnother: { nil }, { "shown" }) }
@@ -53,7 +53,7 @@ import Testing
     }
 
     @Test func aWaitingOneCanBeCancelled() async throws {
-        let finish = Gate()
+        let finish = TestGate()
         let first = try await begin(finish)
         let second = Task.immediate { [gate] in try await gate.run(.wait) { "second" } }
         second.cancel()
@@ -63,7 +63,7 @@ import Testing
     }
 
     @Test func theNextFails() async throws {
-        let finish = Gate()
+        let finish = TestGate()
         let first = try await begin(finish)
         let error = await #expect(throws: AuthenticationError.self) { try await gate.run(.fail) { "second" } }
         #expect(error?.code == .interactionInProgress)
@@ -73,7 +73,7 @@ import Testing
     }
 
     @Test func theNextTakesItsPlace() async throws {
-        let first = try await begin(Gate())
+        let first = try await begin(TestGate())
         #expect(try await gate.run(.supersede) { "second" } == "second")
         let error = await #expect(throws: AuthenticationError.self) { try await first.value }
         #expect(error?.code == .interactionSuperseded)
@@ -82,7 +82,7 @@ import Testing
     /// The order of the waiting sign-ins is random, and the newest may have ended before the other one starts.
     @Test func theNewestTakesItsPlace() async throws {
         for _ in 0..<50 {
-            let (finish, begun) = (Gate(), Gate())
+            let (finish, begun) = (TestGate(), TestGate())
             let first = Task.immediate { [gate] in
                 try await gate.run(.wait) {
                     begun.open()
@@ -92,7 +92,7 @@ import Testing
             }
             try await begun.wait()
             let second = Task.immediate { [gate] in
-                try await gate.run(.supersede) { try await Gate().wait() }
+                try await gate.run(.supersede) { try await TestGate().wait() }
             }
             let third = Task.immediate { [gate] in try await gate.run(.supersede) { "third" } }
             finish.open()
@@ -106,7 +106,7 @@ import Testing
     }
 
     @Test func anOlderOneDoesNotBeginWhenTheNewestHasEnded() async throws {
-        let (finish, begun, late) = (Gate(), Gate(), LateExecutor())
+        let (finish, begun, late) = (TestGate(), TestGate(), LateExecutor())
         let first = Task.immediate { [gate] in
             try await gate.run(.wait) {
                 begun.open()
@@ -115,7 +115,7 @@ import Testing
         }
         try await begun.wait()
         let second = Task(executorPreference: late) { [gate] in
-            try await gate.run(.supersede) { try await Gate().wait() }
+            try await gate.run(.supersede) { try await TestGate().wait() }
         }
         late.runWaiting()  // the late task waits for the first
         let third = Task.immediate { [gate] in try await gate.run(.supersede) { "third" } }
@@ -128,7 +128,7 @@ import Testing
     }
 
     @Test func aCancelledSignInIsJustCancelled() async throws {
-        let first = try await begin(Gate())
+        let first = try await begin(TestGate())
         first.cancel()
         await #expect(throws: CancellationError.self) { try await first.value }
         #expect(try await gate.run(.fail) { "second" } == "second")

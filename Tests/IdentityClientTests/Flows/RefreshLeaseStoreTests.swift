@@ -195,7 +195,7 @@ import Testing
     }
 
     @Test func endsWithTheApplication() async throws {
-        let (begun, ended) = (Gate(), Gate())
+        let (begun, ended) = (TestGate(), TestGate())
         var strays: StrayLeases? = StrayLeases()
         weak let watched = strays
         let hanging = HangingCache(begun: begun, ended: ended)
@@ -242,8 +242,8 @@ private final class LateCache: TokenCache {
 
 /// A cache that answers no look until it is cancelled.
 private struct HangingCache: TokenCache {
-    let begun: Gate
-    let ended: Gate
+    let begun: TestGate
+    let ended: TestGate
 
     func record(for key: CacheKey) async throws -> CacheRecord? {
         begun.open()

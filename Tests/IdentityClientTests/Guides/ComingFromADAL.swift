@@ -29,7 +29,7 @@ struct ComingFromADAL {
         #expect(asked?["login_hint"] == first.account.username)
 
         let account = try await app.accounts(withUsername: "alice@example.test").first
-        let result = try await app.acquireToken(scopes: scopes, account: account)
+        let result = try await app.acquireTokenSilentlyOrInteractively(scopes: scopes, account: account)
         #expect(result.source == .cache && result.account == first.account)
 
         setup.provider.failNext(.deviceAuthorization, with: .refusal("invalid_scope"))

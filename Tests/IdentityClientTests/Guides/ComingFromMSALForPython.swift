@@ -23,7 +23,7 @@ struct ComingFromMSALForPython {
         let result = try await signIn(to: app)
         do {
             _ = try await app.acquireTokenSilently(scopes: ["User.Read"], account: result.account)
-        } catch AuthenticationError.interactionRequired {
+        } catch let error as AuthenticationError where error.family == .interactionRequired {
             _ = try await app.acquireTokenInteractively(scopes: ["User.Read"])
         }
         #expect(setup.provider.count(of: .token) == 1, "The second call finds the token.")
@@ -41,7 +41,8 @@ struct ComingFromMSALForPython {
         let account = signedIn.account
         let wwwAuthenticate = [#"Bearer error="insufficient_claims", claims="eyJhIjoxfQ""#]
         let claims = SilentParameters.claims(inChallenges: wwwAuthenticate)
-        let renewed = SilentParameters(scopes: ["User.Read"], account: account, claims: claims)
+        var renewed = SilentParameters(scopes: ["User.Read"], account: account)
+        renewed.claims = claims
         #expect(try await app.acquireTokenSilently(renewed).source == .identityProvider)
 
         try await app.signOut(account)
@@ -50,7 +51,7 @@ struct ComingFromMSALForPython {
 
     private func signIn(to app: PublicClientApplication) async throws -> AuthenticationResult {
         let account = try await app.allAccounts().first
-        let result = try await app.acquireToken(scopes: ["User.Read"], account: account)
+        let result = try await app.acquireTokenSilentlyOrInteractively(scopes: ["User.Read"], account: account)
         return result
     }
 

@@ -90,7 +90,7 @@ struct BrokerScenarioTests {
         broker.interactive.withLock {
             $0 = { _ in
                 defer { ended.withLock { $0 = true } }
-                try await Gate().wait()
+                try await TestGate().wait()
                 throw ScriptedBroker.missing
             }
         }
@@ -116,7 +116,7 @@ struct BrokerScenarioTests {
         let application = try application()
         #expect(try await application.allAccounts().map(\.id) == [alice.id])
         #expect(try await application.allAccounts().first?.environment == "login.microsoftonline.com")
-        let result = try await application.acquireToken(scopes: ["api.read"])
+        let result = try await application.acquireTokenSilentlyOrInteractively(scopes: ["api.read"])
         #expect(result.source == .broker && result.account.id == alice.id)
         #expect(try await application.allAccounts().map(\.username) == ["alice@example.test"])
     }
@@ -153,7 +153,7 @@ struct BrokerScenarioTests {
     }
 
     @Test func asksTheBrokerOnceForManyCallers() async throws {
-        let (tokens, gate) = (try await setup.brokerTokens(), Gate())
+        let (tokens, gate) = (try await setup.brokerTokens(), TestGate())
         broker.silent.withLock {
             $0 = { _ in
                 try await gate.wait()
@@ -209,7 +209,7 @@ struct BrokerScenarioTests {
 
     @Test func bringsNoAccountBackThatWasSignedOutMeanwhile() async throws {
         let tokens = try await setup.brokerTokens()
-        let (asked, gate) = (Gate(), Gate())
+        let (asked, gate) = (TestGate(), TestGate())
         broker.silent.withLock { $0 = { _ in tokens } }
         let (application, alice) = (try application(), try account(of: tokens))
         _ = try await application.acquireTokenSilently(scopes: ["api.read"], account: alice)

@@ -35,7 +35,7 @@ struct CacheFailureTests {
             Issue.record("The result has to say that it was not stored.")
             return
         }
-        #expect(AuthenticationError.cache ~= error.code)
+        #expect(AuthenticationError.Code.cache ~= error.code)
         for _ in 0..<2 {
             let hit = try await application.acquireTokenSilently(scopes: ["api.read"], account: first.account)
             #expect(hit.source == .cache && hit.accessToken == first.accessToken)
@@ -87,7 +87,7 @@ struct CacheFailureTests {
         #expect(cache.refusalCount <= before + 1)
         // A program that ends now waits as long as necessary.
         cache.refusedWrites = []
-        try await application.finishPendingRefreshes()
+        try await application.finishPendingWork(within: .seconds(15))
         #expect(try await setup.application().allAccounts() == [first.account])
     }
 
@@ -108,7 +108,7 @@ struct CacheFailureTests {
             }
         }
         cache.refusedWrites = []
-        try await application.finishPendingRefreshes()
+        try await application.finishPendingWork(within: .seconds(15))
         let other = try setup.application()
         #expect(try await other.allAccounts().map(\.id) == [first.account.id])
         setup.clock.advance(by: .seconds(3600))
@@ -188,7 +188,7 @@ struct CacheFailureTests {
         let (application, first) = try await setup.signedIn()
         try await application.remove(first.account)
         cache.refusedWrites = []
-        try await application.finishPendingRefreshes()
+        try await application.finishPendingWork(within: .seconds(15))
         #expect(try await application.allAccounts().isEmpty)
         #expect(try await setup.storedCredentials(of: application).isEmpty)
     }

@@ -30,7 +30,7 @@ struct CacheOnlyTests {
             let hit = try await call(application, first) { $0.usesCacheOnly = true }
             #expect(hit.accessToken == first.accessToken && hit.source == .cache && hit.expiredFor == nil)
         }
-        try await application.finishPendingRefreshes()
+        try await application.finishPendingWork(within: .seconds(15))
         #expect(setup.provider.requests.isEmpty)
     }
 
@@ -97,7 +97,7 @@ struct CacheOnlyTests {
     @Test func endsAtItsTimeLimitWhileTheCacheDoesNotAnswer() async throws {
         let setup = try TestSetup()
         let (_, first) = try await setup.signedIn()
-        let gate = Gate()
+        let gate = TestGate()
         let application = try setup.application { $0.cache = HeldCache(base: setup.cache, gate: gate) }
         let error = try await expectError(.cacheBusy) {
             try await call(application, first) { $0.timeout = .milliseconds(1) }
@@ -140,7 +140,7 @@ struct CacheOnlyTests {
 
     @Test func prefersTheExtendedLifetime() async throws {
         let setup = try TestSetup(.entra) { $0.extendedLifetime = .seconds(7200) }
-        let (application, first) = try await setup.signedIn { $0.allowsExtendedLifetime = true }
+        let (application, first) = try await setup.signedIn { $0.entra.allowsExtendedLifetime = true }
         setup.transport.isOffline = true
         for (age, isExtended) in [(3610, true), (7210, false)] {
             setup.clock.advance(by: .seconds(isExtended ? age : 3600))
@@ -178,7 +178,7 @@ struct CacheOnlyTests {
         let (application, first) = try await setup.signedIn()
         let mail = try await call(application, first, ["mail.read"]) { _ in }
         setup.clock.advance(by: .seconds(3400))
-        let gate = Gate()
+        let gate = TestGate()
         setup.provider.failNext(.token, with: .held(by: gate))
         let result = try await call(application, first) { $0.timeout = .milliseconds(500) }
         #expect(result.accessToken == first.accessToken && result.expiredFor == nil)
@@ -191,7 +191,7 @@ struct CacheOnlyTests {
 /// A cache that answers when a gate is opened.
 private struct HeldCache: TokenCache {
     let base: any TokenCache
-    let gate: Gate
+    let gate: TestGate
 
     func record(for key: CacheKey) async throws -> CacheRecord? {
         try await gate.wait()

@@ -9,7 +9,7 @@ import Testing
 /// Providers that issue a secret to installed programs and refuse token requests without it.
 @Suite(.timeLimit(.minutes(1)))
 struct ClientSecretScenarioTests {
-    private static let secret: ClientSecret = "not so: secret/+é"
+    private static let secret = ClientSecret(rawValue: "not so: secret/+é")
     /// Computed by hand: `test-client:not%20so%3A%20secret%2F%2B%C3%A9` in base64 (RFC 6749 §2.3.1).
     private static let basic = "Basic dGVzdC1jbGllbnQ6bm90JTIwc28lM0ElMjBzZWNyZXQlMkYlMkIlQzMlQTk="
 
@@ -72,7 +72,7 @@ struct ClientSecretScenarioTests {
     /// Reddit's public clients: HTTP Basic with an empty password, whatever the server publishes.
     @Test func anEmptySecretIsAnEmptyPassword() async throws {
         let setup = try TestSetup()
-        let application = try setup.application { $0.clientSecret = "" }
+        let application = try setup.application { $0.clientSecret = ClientSecret(rawValue: "") }
         _ = try? await application.acquireTokenInteractively(scopes: ["api.read"])
         let request = try #require(setup.provider.requests.last { $0.endpoint == .token })
         #expect(request.header("Authorization") == "Basic dGVzdC1jbGllbnQ6")  // `test-client:`
@@ -110,7 +110,8 @@ struct ClientSecretScenarioTests {
     }
 
     @Test func showsItNowhere() throws {
-        let configuration = try setup().application { $0.clientSecret = "not so secret" }.configuration
+        let configuration = try setup().application { $0.clientSecret = ClientSecret(rawValue: "not so secret") }
+            .configuration
         var dumped = ""
         dump(configuration.clientSecret, to: &dumped)
         dumped += "\(configuration) \(String(reflecting: configuration.clientSecret))"

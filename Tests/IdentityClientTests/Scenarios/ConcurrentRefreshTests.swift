@@ -13,7 +13,7 @@ struct ConcurrentRefreshTests {
         let setup = try TestSetup()
         let (application, first) = try await setup.signedIn()
         setup.clock.advance(by: .seconds(3600))
-        let gate = Gate()
+        let gate = TestGate()
         setup.provider.failNext(.token, with: .held(by: gate))
         let tokens = try await withThrowingTaskGroup(of: String.self) { group in
             for _ in 0..<100 {
@@ -51,7 +51,7 @@ struct ConcurrentRefreshTests {
         one.cancel()
         await #expect(throws: CancellationError.self) { try await one.value }
         gate.open()
-        try await application.finishPendingRefreshes()
+        try await application.finishPendingWork(within: .seconds(15))
         let hit = try await application.acquireTokenSilently(scopes: ["api.read"], account: first.account)
         #expect(hit.source == .cache && hit.accessToken != first.accessToken)
     }
@@ -71,7 +71,7 @@ struct ConcurrentRefreshTests {
         let setup = try TestSetup()
         let (application, first) = try await setup.signedIn()
         let others = try (0..<3).map { _ in try setup.application() }
-        let gate = Gate()
+        let gate = TestGate()
         setup.provider.failNext(.token, with: .held(by: gate))
         var parameters = SilentParameters(scopes: ["api.read"], account: first.account)
         parameters.refusedToken = first.accessToken
@@ -116,7 +116,7 @@ struct ConcurrentRefreshTests {
         let (one, first) = try await setup.signedIn()
         let other = try setup.application()
         setup.clock.advance(by: .seconds(3600))
-        let gate = Gate()
+        let gate = TestGate()
         setup.provider.failNext(.token, with: .held(by: gate))
         let tasks = [one, other].map { application in
             Task { try await application.acquireTokenSilently(scopes: ["api.read"], account: first.account) }
@@ -154,7 +154,7 @@ struct ConcurrentRefreshTests {
         let setup = try TestSetup()
         let (application, first) = try await setup.signedIn()
         setup.clock.advance(by: .seconds(3600 - 120))
-        let gate = Gate()
+        let gate = TestGate()
         setup.provider.failNext(.token, with: .held(by: gate))
         let task = Task { try await application.acquireTokenSilently(scopes: ["api.read"], account: first.account) }
         try await setup.provider.waitForRequest(.token, count: 2)

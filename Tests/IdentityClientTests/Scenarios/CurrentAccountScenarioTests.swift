@@ -46,7 +46,7 @@ struct CurrentAccountScenarioTests {
         let setup = try TestSetup()
         let application = try setup.application()
         let callers = (0..<4).map { _ in
-            Task.immediate { try await application.acquireToken(scopes: ["api.read"]) }
+            Task.immediate { try await application.acquireTokenSilentlyOrInteractively(scopes: ["api.read"]) }
         }
         var tokens: Set<String> = []
         for caller in callers { tokens.insert(try await caller.value.accessToken) }
@@ -56,12 +56,14 @@ struct CurrentAccountScenarioTests {
     @Test func opensTheBrowserOnlyWhereAPersonIsNeeded() async throws {
         let setup = try TestSetup()
         let application = try setup.application()
-        let first = try await application.acquireToken(scopes: ["api.read"])
+        let first = try await application.acquireTokenSilentlyOrInteractively(scopes: ["api.read"])
         #expect(first.source == .identityProvider && setup.provider.count(of: .authorization) == 1)
-        #expect(try await application.acquireToken(scopes: ["api.read"]).source == .cache)
+        #expect(try await application.acquireTokenSilentlyOrInteractively(scopes: ["api.read"]).source == .cache)
         setup.clock.advance(by: .seconds(7200))
         setup.transport.isOffline = true
-        try await expectError(.connectionFailed) { try await application.acquireToken(scopes: ["api.read"]) }
+        try await expectError(.connectionFailed) {
+            try await application.acquireTokenSilentlyOrInteractively(scopes: ["api.read"])
+        }
         #expect(setup.provider.count(of: .authorization) == 1)
         setup.transport.isOffline = false
         setup.provider.revokeSessions(of: .alice)
@@ -69,11 +71,14 @@ struct CurrentAccountScenarioTests {
         setup.browser.forgetCookies()
         setup.browser.person = .bob
         try await expectError(.accountMismatch) {
-            try await application.acquireToken(scopes: ["api.read"], account: first.account)
+            try await application.acquireTokenSilentlyOrInteractively(scopes: ["api.read"], account: first.account)
         }
         setup.browser.forgetCookies()
         setup.browser.person = .alice
-        #expect(try await application.acquireToken(scopes: ["api.read"]).account.id == first.account.id)
+        #expect(
+            try await application.acquireTokenSilentlyOrInteractively(scopes: ["api.read"]).account.id
+                == first.account.id
+        )
     }
 
     @Test func letsThePersonChooseWhereNoAccountWasChosen() async throws {
@@ -94,9 +99,12 @@ struct CurrentAccountScenarioTests {
         try await application.remove(try await signIn(carol, to: application, setup))
         setup.browser.forgetCookies()
         setup.browser.person = .bob
-        #expect(try await application.acquireToken(scopes: ["api.read"]).account.username == "bob@example.test")
+        #expect(
+            try await application.acquireTokenSilentlyOrInteractively(scopes: ["api.read"]).account.username
+                == "bob@example.test"
+        )
         #expect(try prompt(setup) == "select_account")
-        #expect(try await application.acquireToken(scopes: ["api.read"]).source == .cache)
+        #expect(try await application.acquireTokenSilentlyOrInteractively(scopes: ["api.read"]).source == .cache)
     }
 
     @Test(arguments: [

@@ -159,7 +159,7 @@ struct DisturbedSignOutTests {
         let other = try setup.application { $0.cache = storage }
         #expect(try await other.signOut(again.account).wasSignedIn)
         cache.refusedWrites = []
-        try await application.finishPendingRefreshes()
+        try await application.finishPendingWork(within: .seconds(15))
         #expect(try await other.allAccounts().isEmpty)
         try await expectError(.noTokensFound) {
             try await application.acquireTokenSilently(scopes: ["api.read"], account: again.account)

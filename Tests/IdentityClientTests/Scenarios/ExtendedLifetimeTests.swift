@@ -19,7 +19,7 @@ struct ExtendedLifetimeTests {
             settings.extendedLifetime = .seconds(7200)
             change(&settings)
         }
-        let (application, first) = try await setup.signedIn { $0.allowsExtendedLifetime = allows }
+        let (application, first) = try await setup.signedIn { $0.entra.allowsExtendedLifetime = allows }
         #expect(!first.isExtendedLifetimeToken)
         setup.clock.advance(by: .seconds(3601))
         return (setup, application, first)
@@ -53,7 +53,7 @@ struct ExtendedLifetimeTests {
     @Test func bridgesAMissingNetworkAlsoInANewProgram() async throws {
         let (setup, application, first) = try await expired()
         setup.transport.isOffline = true
-        for application in [application, try setup.application { $0.allowsExtendedLifetime = true }] {
+        for application in [application, try setup.application { $0.entra.allowsExtendedLifetime = true }] {
             let result = try await application.acquireTokenSilently(scopes: ["api.read"], account: first.account)
             #expect(result.isExtendedLifetimeToken && result.accessToken == first.accessToken)
         }
@@ -71,7 +71,7 @@ struct ExtendedLifetimeTests {
         }
         let (setup, _, first) = try await expired()
         let application = try setup.application {
-            $0.allowsExtendedLifetime = true
+            $0.entra.allowsExtendedLifetime = true
             $0.transport = Untrusted()
         }
         try await expectError(.tlsFailed) {
@@ -124,7 +124,7 @@ struct ExtendedLifetimeTests {
     @Test func remembersWhyTheEarlyRenewalFailed() async throws {
         for (fault, isBridged) in [(TestIdentityProvider.Fault.refusal("invalid_grant"), false), (.drop, true)] {
             let setup = try TestSetup(.entra) { $0.extendedLifetime = .seconds(7200) }
-            let (application, first) = try await setup.signedIn { $0.allowsExtendedLifetime = true }
+            let (application, first) = try await setup.signedIn { $0.entra.allowsExtendedLifetime = true }
             setup.clock.advance(by: .seconds(3590))
             setup.provider.failAlways(.token, with: fault)
             let alive = try await application.acquireTokenSilently(scopes: ["api.read"], account: first.account)

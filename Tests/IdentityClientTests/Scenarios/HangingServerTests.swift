@@ -12,7 +12,7 @@ struct HangingServerTests {
     @Test(arguments: [TestIdentityProvider.Endpoint.discovery, .token, .keys])
     func givesUpASignInAtTheDeadline(_ endpoint: TestIdentityProvider.Endpoint) async throws {
         let setup = try TestSetup()
-        let gate = Gate()
+        let gate = TestGate()
         setup.provider.failAlways(endpoint, with: .held(by: gate))
         let application = try setup.application { $0.requestTimeout = .milliseconds(200) }
         let begin = ContinuousClock.now
@@ -32,7 +32,7 @@ struct HangingServerTests {
         let (application, first) = try await setup.signedIn { $0.requestTimeout = .milliseconds(200) }
         let before = try await setup.storedCredentials(of: application)
         setup.clock.advance(by: .seconds(3600))
-        let gate = Gate()
+        let gate = TestGate()
         setup.provider.failAlways(.token, with: .held(by: gate))
         try await expectError(.networkTimedOut) {
             try await application.acquireTokenSilently(scopes: ["api.read"], account: first.account)
@@ -49,7 +49,7 @@ struct HangingServerTests {
         let setup = try TestSetup(.entra)
         // All six are waiting by the time that it is over.
         let (application, first) = try await setup.signedIn { $0.requestTimeout = .seconds(1) }
-        let gate = Gate()
+        let gate = TestGate()
         setup.provider.failAlways(.token, with: .held(by: gate))
         let callers = (0..<6).map { number in
             Task.immediate {
@@ -68,7 +68,7 @@ struct HangingServerTests {
     @Test(arguments: [TestIdentityProvider.Endpoint.discovery, .token, .keys])
     func endsASignInThatIsCancelledWhileTheServerIsSilent(_ endpoint: TestIdentityProvider.Endpoint) async throws {
         let setup = try TestSetup(listensOnLoopback: true)
-        let gate = Gate()
+        let gate = TestGate()
         setup.provider.failNext(endpoint, with: .held(by: gate))
         let application = try setup.application()
         let task = Task { try await application.acquireTokenInteractively(scopes: ["api.read"]) }

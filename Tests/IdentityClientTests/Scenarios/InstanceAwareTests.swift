@@ -22,10 +22,10 @@ struct InstanceAwareTests {
         _ items: String = "",
         isInstanceAware: Bool = true,
         account: Account? = nil,
-        _ change: (inout PublicClientApplication.Configuration) -> Void = { _ in }
+        _ change: (inout ClientConfiguration) -> Void = { _ in }
     ) async throws -> AuthenticationError {
         let application = try setup.application { configuration in
-            configuration.isInstanceAware = isInstanceAware
+            configuration.entra.isInstanceAware = isInstanceAware
             change(&configuration)
         }
         let parameters = InteractiveParameters(scopes: ["api.read"], account: account)
@@ -76,7 +76,7 @@ struct InstanceAwareTests {
     @Test func believesAHostThatTheProgramKnows() async throws {
         let host = "login.example.test"
         setup.provider.add(.init(username: "x", password: "x", name: "X", subject: "x", objectID: "x", cloudHost: host))
-        _ = try await answer(host) { $0.knownHosts = [host] }
+        _ = try await answer(host) { $0.entra.knownHosts = [host] }
         #expect(redeemers == [host])
     }
 
@@ -114,7 +114,7 @@ struct InstanceAwareTests {
     }
 
     @Test func refusesAnIDTokenOfAnotherCloud() async throws {
-        let application = try setup.application { $0.isInstanceAware = true }
+        let application = try setup.application { $0.entra.isInstanceAware = true }
         setup.browser.person = .ofTheGovernment
         let tenant = "11111111-2222-4333-8444-555555555555"
         setup.provider.tamperNextIDToken(with: .issuer("https://login.microsoftonline.com/\(tenant)/v2.0"))

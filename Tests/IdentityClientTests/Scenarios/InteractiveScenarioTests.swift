@@ -36,7 +36,7 @@ struct InteractiveScenarioTests {
             try await application.acquireTokenInteractively(scopes: ["api.read"])
         }
         #expect(error.serverError?.error == "access_denied")
-        #expect(AuthenticationError.userCancelled ~= error.code)
+        #expect(AuthenticationError.Code.userCancelled ~= error.code)
         #expect(setup.provider.count(of: .token) == 0)
         #expect(try await setup.storedCredentials(of: application).isEmpty)
         #expect(try await setup.browser.finalPage().status == 400)
@@ -50,7 +50,7 @@ struct InteractiveScenarioTests {
         let error = await #expect(throws: AuthenticationError.self) {
             try await application.acquireTokenInteractively(scopes: ["api.read"])
         }
-        #expect(try AuthenticationError.userCancelled ~= #require(error).code, "\(String(describing: error))")
+        #expect(try AuthenticationError.Code.userCancelled ~= #require(error).code, "\(String(describing: error))")
         #expect(try await setup.storedCredentials(of: application).isEmpty)
     }
 
@@ -124,7 +124,7 @@ struct InteractiveScenarioTests {
 
     @Test func refusesASecondSignInOnDemand() async throws {
         let setup = try TestSetup()
-        let gate = Gate()
+        let gate = TestGate()
         setup.provider.failNext(.token, with: .held(by: gate))
         let application = try setup.application()
         let first = Task { try await application.acquireTokenInteractively(scopes: ["api.read"]) }
@@ -139,7 +139,7 @@ struct InteractiveScenarioTests {
 
     @Test func letsASecondSignInWaitForTheFirst() async throws {
         let setup = try TestSetup()
-        let gate = Gate()
+        let gate = TestGate()
         setup.provider.failNext(.token, with: .held(by: gate))
         let application = try setup.application()
         let first = Task { try await application.acquireTokenInteractively(scopes: ["api.read"]) }

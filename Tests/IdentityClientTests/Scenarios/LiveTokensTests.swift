@@ -201,7 +201,7 @@ struct LiveTokensTests {
     /// An API may accept such a token; the program sees that it is one.
     @Test func marksATokenInItsExtendedLifetime() async throws {
         let setup = try TestSetup(.entra) { $0.extendedLifetime = .seconds(7200) }
-        let (application, first) = try await setup.signedIn { $0.allowsExtendedLifetime = true }
+        let (application, first) = try await setup.signedIn { $0.entra.allowsExtendedLifetime = true }
         var tokens = iterator(application, first.account)
         _ = try await tokens.next()
         setup.transport.isOffline = true

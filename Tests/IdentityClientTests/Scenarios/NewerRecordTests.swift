@@ -42,7 +42,7 @@ struct NewerRecordTests {
         setup.clock.advance(by: .seconds(3600))
         let next = try await application.acquireTokenSilently(scopes: ["api.read"], account: first.account)
         #expect(next.source == .identityProvider)
-        try await expectError(.cacheNewerVersion) { try await application.finishPendingRefreshes() }
+        try await expectError(.cacheNewerVersion) { try await application.finishPendingWork(within: .seconds(15)) }
         #expect(try await setup.cache.record(for: key) == newer)
 
         try await application.remove(first.account)

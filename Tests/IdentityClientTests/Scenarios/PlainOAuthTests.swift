@@ -156,7 +156,9 @@ struct PlainOAuthTests {
                     SilentParameters(scopes: ["api.read"], account: first.account, forcesRefresh: true)
                 )
             }
-            #expect(AuthenticationError.interactionRequired ~= error.code && error.message.contains("for this account"))
+            #expect(
+                AuthenticationError.Code.interactionRequired ~= error.code && error.message.contains("for this account")
+            )
         }
         #expect(setup.provider.count(of: .token) == 1)
     }

@@ -67,7 +67,7 @@ struct PossessionKeyTests {
 
     @Test func isSharedThroughAFileOfOtherPrograms() async throws {
         func cache() throws -> SharedMSALCache {
-            try SharedMSALCache(.file("\(directory.path)/msal.json"), clientID: "client", others: files())
+            try SharedMSALCache(.file("\(directory.path)/msal.json"), clientID: "client", fallback: files())
         }
         let made = try await keys(cache()).key()
         #expect(try await keys(cache()).key().keyID == made.keyID)

@@ -27,7 +27,7 @@ struct QuietTests {
         setup.clock.advance(by: .seconds(360))
         setup.provider.failAlways(.token, with: .serverError())
         #expect(try await application.acquireTokenSilently(scopes: ["api.read"], account: account).source == .cache)
-        try await application.finishPendingRefreshes()
+        try await application.finishPendingWork(within: .seconds(15))
         try await application.remove(account)
         return lines.value
     }

@@ -135,7 +135,7 @@ struct RefreshAnswerTests {
             $0.transport = PatientTransport(base: setup.transport)
             $0.requestTimeout = .milliseconds(20)
         }
-        setup.provider.failAlways(.keys, with: .held(by: Gate()))
+        setup.provider.failAlways(.keys, with: .held(by: TestGate()))
         setup.provider.rotateSigningKey()
         setup.clock.advance(by: .seconds(3600))
         let begin = ContinuousClock.now
@@ -266,7 +266,7 @@ struct RefreshAnswerTests {
         let error = try await expectError(.noTokensFound) {
             try await application.acquireTokenSilently(scopes: ["api.read"], account: first.account)
         }
-        #expect(AuthenticationError.interactionRequired ~= error.code)
+        #expect(AuthenticationError.Code.interactionRequired ~= error.code)
         #expect(setup.provider.count(of: .token) == 1)
         #expect(try await application.allAccounts() == [first.account])
     }

@@ -104,7 +104,7 @@ struct RefusedIDTokenTests {
     @Test func revokesTheRefreshTokenOfASignInThatIsCancelled() async throws {
         let setup = try TestSetup()
         let application = try setup.application()
-        let gate = Gate()
+        let gate = TestGate()
         setup.provider.failNext(.keys, with: .held(by: gate))
         let task = Task { try await application.acquireTokenInteractively(scopes: ["api.read"]) }
         try await setup.provider.waitForRequest(.keys)

@@ -83,7 +83,7 @@ struct RefusedPushTests {
     @Test func endsAtOnceWhenItIsCancelled() async throws {
         let setup = try TestSetup { $0.pushedAuthorizationRequests = .required }
         let application = try setup.application()
-        let gate = Gate()
+        let gate = TestGate()
         setup.provider.failNext(.pushedAuthorization, with: .held(by: gate))
         let task = Task { try await application.acquireTokenInteractively(scopes: ["api.read"]) }
         try await setup.provider.waitForRequest(.pushedAuthorization)

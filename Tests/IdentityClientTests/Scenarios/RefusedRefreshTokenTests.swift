@@ -155,7 +155,7 @@ struct RefusedRefreshTokenTests {
         let setup = try TestSetup(cache: cache)
         let (application, first) = try await setup.signedIn()
         setup.clock.advance(by: .seconds(3600))
-        let (gate, sent) = (Gate(), setup.provider.count(of: .token))
+        let (gate, sent) = (TestGate(), setup.provider.count(of: .token))
         setup.provider.failNext(.token, with: .held(by: gate, then: .refusal("invalid_grant")))
         let refused = Task { try await application.acquireTokenSilently(scopes: ["api.read"], account: first.account) }
         try await setup.provider.waitForRequest(.token, count: sent + 1)

@@ -71,7 +71,7 @@ struct RefusedTokenAnswerTests {
         defer { provider.close() }
         provider.failNext(.token, with: fault)
         let browser = ScriptedBrowser(provider: nil)
-        var configuration = PublicClientApplication.Configuration(
+        var configuration = ClientConfiguration(
             clientID: "test-client",
             authority: authority,
             cache: InMemoryTokenCache()
@@ -100,7 +100,7 @@ struct RefusedTokenAnswerTests {
         let authority = try provider.listen()
         defer { provider.close() }
         provider.failNext(.token, with: .redirect(to: "http://127.0.0.1:\(elsewhere.port)/token", status: status))
-        var configuration = PublicClientApplication.Configuration(
+        var configuration = ClientConfiguration(
             clientID: "test-client",
             authority: authority,
             cache: InMemoryTokenCache()

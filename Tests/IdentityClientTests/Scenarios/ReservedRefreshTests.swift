@@ -30,7 +30,7 @@ struct ReservedRefreshTests {
             #expect(error.message.hasSuffix("There is no room left. Free some space."))
         }
         #expect(setup.provider.count(of: .token) == requests)
-        #expect(try await application.finishPendingRefreshes(within: .seconds(1)))
+        #expect(try await application.finishPendingWork(within: .seconds(1)))
         cache.refusesReservations = false
         let renewed = try await application.acquireTokenSilently(scopes: ["api.read"], account: first.account)
         #expect(renewed.source == .identityProvider && setup.provider.count(of: .token) == requests + 1)
@@ -58,7 +58,7 @@ struct ReservedRefreshTests {
         if isRefused { setup.provider.failNext(.token, with: .refusal("invalid_client", status: 401)) }
         let size = try #require(try await setup.storedCredentials(of: application).values.first).bytes.count
         _ = try? await application.acquireTokenSilently(scopes: ["api.read"], account: first.account)
-        try await application.finishPendingRefreshes()
+        try await application.finishPendingWork(within: .seconds(15))
         let calls = storage.calls.value
         #expect(calls.reserved.count == 1 && calls.released == 1)
         #expect(calls.reserved[0] >= size + 8192, "There is room for longer tokens.")
@@ -75,7 +75,7 @@ struct ReservedRefreshTests {
                 return try await application.acquireTokenSilently(scopes: ["api.read"], account: first.account)
             }
             _ = try await refresh()  // everything is loaded
-            let (gate, count) = (Gate(), setup.provider.count(of: .token))
+            let (gate, count) = (TestGate(), setup.provider.count(of: .token))
             setup.provider.failNext(.token, with: .held(by: gate))
             let last = Task { try await refresh() }
             try await setup.provider.waitForRequest(.token, count: count + 1)
@@ -99,7 +99,7 @@ struct ReservedRefreshTests {
         setup.clock.advance(by: .seconds(3600))
         _ = try await application.acquireTokenSilently(scopes: ["api.read"], account: first.account)
         let before = cache.refusalCount
-        let finishing = Task { try await application.finishPendingRefreshes(within: .seconds(30)) }
+        let finishing = Task { try await application.finishPendingWork(within: .seconds(30)) }
         try await wait { cache.refusalCount >= before + 3 }
         cache.refusedWrites = []
         #expect(try await finishing.value)
@@ -111,7 +111,7 @@ struct ReservedRefreshTests {
         cache.refusedWrites = [.account]
         setup.clock.advance(by: .seconds(3600))
         _ = try await application.acquireTokenSilently(scopes: ["api.read"], account: first.account)
-        try await expectError(.cacheFull) { try await application.finishPendingRefreshes(within: .milliseconds(200)) }
+        try await expectError(.cacheFull) { try await application.finishPendingWork(within: .milliseconds(200)) }
         #expect(application.unwrittenRefresh?.code == .cacheFull)
     }
 
@@ -122,7 +122,7 @@ struct ReservedRefreshTests {
         cache.refusedWrites = [.account]
         setup.clock.advance(by: .seconds(3600))
         let renewed = try await application.acquireTokenSilently(scopes: ["api.read"], account: first.account)
-        try await expectError(.cacheFull) { try await application.finishPendingRefreshes(within: .milliseconds(200)) }
+        try await expectError(.cacheFull) { try await application.finishPendingWork(within: .milliseconds(200)) }
         #expect(renewed.source == .identityProvider && application.unwrittenRefresh == nil)
     }
 
@@ -139,7 +139,7 @@ struct ReservedRefreshTests {
         }
         try await writing.value()
         #expect(application.unwrittenRefresh?.code == .cacheBusy)
-        #expect(try await !application.finishPendingRefreshes(within: .zero))
+        #expect(try await !application.finishPendingWork(within: .zero))
         gate.finish(.success(()))
         #expect(try await refresh.value.source == .identityProvider)
         #expect(application.unwrittenRefresh == nil)

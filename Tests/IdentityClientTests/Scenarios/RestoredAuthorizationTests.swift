@@ -87,7 +87,7 @@ struct RestoredAuthorizationTests {
         #expect(restored.state == request.state && restored.nonce == request.nonce && request.nonce != nil)
         #expect(restored.proofKey.verifier == request.proofKey.verifier)
         #expect(restored.signIn.asked == request.signIn.asked && restored.parameters.scopes == ["api.read"])
-        #expect(restored.signIn.claims == request.signIn.claims && restored.maxAge == 600 && restored.isAnsweredByForm)
+        #expect(restored.signIn.claims == request.signIn.claims && restored.maxAge == 600 && restored.comesByForm)
         #expect(restored.parameters.requiredAuthentication.acrValues == ["urn:one", "urn:two"])
         #expect(restored.parameters.requiredAuthentication.amr == ["mfa", "pwd"])
         #expect(restored.parameters.account == account && restored.parameters.requiresPersistence)

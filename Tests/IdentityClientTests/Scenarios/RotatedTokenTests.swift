@@ -24,7 +24,7 @@ struct RotatedTokenTests {
         let old = try await storedRefreshToken(setup)
         setup.clock.advance(by: .seconds(3600))
         setup.provider.rotateSigningKey()
-        let (gate, fetched) = (Gate(), setup.provider.count(of: .keys))
+        let (gate, fetched) = (TestGate(), setup.provider.count(of: .keys))
         setup.provider.failNext(.keys, with: .held(by: gate))
         let task = Task { try await application.acquireTokenSilently(scopes: ["api.read"], account: first.account) }
         try await setup.provider.waitForRequest(.keys, count: fetched + 1)
@@ -46,7 +46,7 @@ struct RotatedTokenTests {
         let (application, first) = try await setup.signedIn()
         let old = try await storedRefreshToken(setup)
         setup.clock.advance(by: .seconds(2 * 86_400))
-        let (gate, fetched) = (Gate(), setup.provider.count(of: .discovery))
+        let (gate, fetched) = (TestGate(), setup.provider.count(of: .discovery))
         let outdated = TestIdentityProvider.Fault.changing(
             "id_token_signing_alg_values_supported",
             to: #"["ES256"]"#
@@ -66,7 +66,7 @@ struct RotatedTokenTests {
         let setup = try TestSetup()
         let (application, first) = try await setup.signedIn()
         setup.clock.advance(by: .seconds(2 * 86_400))
-        let (gate, fetched, sent) = (Gate(), setup.provider.count(of: .keys), setup.provider.count(of: .token))
+        let (gate, fetched, sent) = (TestGate(), setup.provider.count(of: .keys), setup.provider.count(of: .token))
         setup.provider.failNext(.keys, with: .held(by: gate))
         let task = Task { try await application.acquireTokenSilently(scopes: ["api.read"], account: first.account) }
         try await setup.provider.waitForRequest(.keys, count: fetched + 1)
@@ -141,7 +141,7 @@ struct RotatedTokenTests {
         let (application, first) = try await setup.signedIn { $0.requestTimeout = .seconds(10) }
         setup.clock.advance(by: .seconds(2 * 86_400))
         setup.provider.forgetRequests()
-        let gate = Gate()
+        let gate = TestGate()
         setup.provider.failNext(.discovery, with: .held(by: gate))
         let forced = SilentParameters(scopes: ["api.read"], account: first.account, forcesRefresh: true)
         #expect(try await application.acquireTokenSilently(forced).source == .identityProvider)
@@ -210,7 +210,7 @@ struct RotatedTokenTests {
     @Test func aForcedRefreshContinuesWithTheSignInThatReplacedTheRecord() async throws {
         let setup = try TestSetup()
         let (application, first) = try await setup.signedIn()
-        let (gate, sent) = (Gate(), setup.provider.count(of: .token))
+        let (gate, sent) = (TestGate(), setup.provider.count(of: .token))
         setup.provider.failNext(.token, with: .held(by: gate))
         let forced = SilentParameters(scopes: ["api.read"], account: first.account, forcesRefresh: true)
         let task = Task { try await application.acquireTokenSilently(forced) }

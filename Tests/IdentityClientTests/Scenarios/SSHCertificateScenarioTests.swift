@@ -181,7 +181,7 @@ struct SSHCertificateScenarioTests {
     /// A server looks at the certificate's time, not at the answer's.
     @Test func endsWithTheCertificateWhateverTheAnswerSays() async throws {
         let setup = try TestSetup(.entra) { $0.extendedLifetime = .seconds(7200) }
-        let (application, bearer) = try await setup.signedIn { $0.allowsExtendedLifetime = true }
+        let (application, bearer) = try await setup.signedIn { $0.entra.allowsExtendedLifetime = true }
         setup.provider.failNext(.token, with: answer(setup, try draft(setup).signed()))
         let result = try await application.acquireTokenSilently(parameters(bearer.account))
         #expect(result.expiresOn == setup.clock.now.addingTimeInterval(600))

@@ -23,12 +23,12 @@ struct SeveralCloudsTests {
 
     private func application(
         isInstanceAware: Bool = true,
-        _ change: (inout PublicClientApplication.Configuration) throws -> Void = { _ in }
+        _ change: (inout ClientConfiguration) throws -> Void = { _ in }
     ) throws -> PublicClientApplication {
         let authority = try Authority.entra(.organizations)
         var configuration = try setup.application().configuration
         configuration.authority = authority
-        configuration.isInstanceAware = isInstanceAware
+        configuration.entra.isInstanceAware = isInstanceAware
         try change(&configuration)
         return try PublicClientApplication(configuration)
     }
@@ -197,7 +197,7 @@ struct SeveralCloudsTests {
         // An account of that cloud could be of either type.
         var there = configuration
         there.authority = try .entra(.organizations, host: theirs)
-        there.isInstanceAware = false
+        there.entra.isInstanceAware = false
         let types = [
             AccountType("work", configuration: configuration, scopes: scopes),
             AccountType("agency", configuration: there, scopes: scopes),
@@ -208,7 +208,7 @@ struct SeveralCloudsTests {
     @Test func sharesTheAccountsOfAllCloudsWithOtherLibraries() async throws {
         let directory = try TemporaryDirectory()
         func cache() throws -> SharedMSALCache {
-            try SharedMSALCache(.file("\(directory.path)/msal.json"), clientID: "test-client", others: setup.cache)
+            try SharedMSALCache(.file("\(directory.path)/msal.json"), clientID: "test-client", fallback: setup.cache)
         }
         let grace = try await signIn(.ofTheGovernment, try application { $0.cache = try cache() })
         let app = try application { $0.cache = try cache() }

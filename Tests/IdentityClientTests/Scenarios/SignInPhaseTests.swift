@@ -124,7 +124,7 @@ struct SignInPhaseTests {
 
         // Also while the program itself is busy.
         setup.browser.behaviour = .approve
-        let gate = Gate()
+        let gate = TestGate()
         defer { gate.open() }
         setup.provider.failNext(.token, with: .held(by: gate))
         let busy = Diary(setup: setup)

@@ -14,7 +14,7 @@ import Testing
         let clock = ManualClock()
         let provider = try TestIdentityProvider(profile: profile, clock: clock)
         let browser = ScriptedBrowser(provider: provider)
-        var configuration = PublicClientApplication.Configuration(
+        var configuration = ClientConfiguration(
             clientID: "test-client",
             authority: provider.authority,
             cache: InMemoryTokenCache()

@@ -82,7 +82,7 @@ struct SignOutScenarioTests {
     @Test func removesHereBeforeAnythingIsSent() async throws {
         let setup = try TestSetup()
         let (application, first) = try await setup.signedIn()
-        let gate = Gate()
+        let gate = TestGate()
         setup.provider.failNext(.revocation, with: .held(by: gate))
         let task = Task { try await application.signOut(first.account, parameters: everything()) }
         try await setup.provider.waitForRequest(.revocation)

@@ -79,7 +79,7 @@ struct SilentFailureTests {
             let error = try await expectError(.connectionFailed) {
                 try await application.acquireTokenSilently(scopes: ["api.read"], account: first.account)
             }
-            #expect(AuthenticationError.network ~= error.code)
+            #expect(AuthenticationError.Code.network ~= error.code)
         }
         setup.clock.advance(by: .seconds(3 * 86_400))  // even after the published documents are stale
         try await expectError(.connectionFailed) {

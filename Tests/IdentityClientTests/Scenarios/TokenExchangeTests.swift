@@ -20,8 +20,8 @@ struct TokenExchangeTests {
     }
 
     @Test func exchangesTheAccessTokenOfAnAccount() async throws {
-        let setup = try TestSetup(clients: [.init(secret: "s3cret")])
-        let (application, first) = try await setup.signedIn { $0.clientSecret = "s3cret" }
+        let setup = try TestSetup(clients: [.init(secret: ClientSecret(rawValue: "s3cret"))])
+        let (application, first) = try await setup.signedIn { $0.clientSecret = ClientSecret(rawValue: "s3cret") }
         let records = try await setup.storedCredentials(of: application)
         let actor = SecurityToken(first.accessToken, type: .accessToken)
         var parameters = TokenExchangeParameters(.accessToken(of: first.account, scopes: ["api.read"]), actor: actor)
@@ -268,7 +268,7 @@ struct TokenExchangeTests {
         let setup = try TestSetup()
         let (application, first) = try await setup.signedIn { $0.requestTimeout = .milliseconds(100) }
         let parameters = TokenExchangeParameters(.accessToken(of: first.account, scopes: ["api.read"]))
-        let gate = Gate()
+        let gate = TestGate()
         setup.provider.failAlways(.token, with: .held(by: gate))
         try await expectError(.networkTimedOut) { try await application.exchangeToken(parameters) }
         let patient = try setup.application { $0.requestTimeout = .seconds(60) }

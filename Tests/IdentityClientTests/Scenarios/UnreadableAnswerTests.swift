@@ -97,7 +97,7 @@ struct UnreadableAnswerTests {
     @Test func theRefreshTokenIsKeptFromTheBeginningOfALargeAnswer() async throws {
         let provider = try TestIdentityProvider()
         defer { provider.close() }
-        var configuration = PublicClientApplication.Configuration(
+        var configuration = ClientConfiguration(
             clientID: "test-client",
             authority: try provider.listen(),
             cache: InMemoryTokenCache()

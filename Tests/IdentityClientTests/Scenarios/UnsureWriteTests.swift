@@ -114,7 +114,7 @@ struct UnsureWriteTests {
         let cache = UnreliableCache(storage)
         let setup = try TestSetup(cache: cache)
         let (application, first) = try await setup.signedIn()
-        let gate = Gate()
+        let gate = TestGate()
         setup.provider.failNext(.token, with: .held(by: gate))
         setup.clock.advance(by: .seconds(3600))
         setup.provider.forgetRequests()

@@ -67,7 +67,7 @@ struct UnwrittenRefreshTests {
         for _ in 0..<3 { #expect(isFailed(try await refresh(application, account).persistence)) }
         #expect(try await leases().count == 1)
         cache.refusedWrites = []
-        try await application.finishPendingRefreshes()
+        try await application.finishPendingWork(within: .seconds(15))
         #expect(try await leases().isEmpty, "Who ends now leaves nothing that others wait for.")
         #expect(try await refresh(other, account).source == .identityProvider)
         expectEachSentOnce(4)

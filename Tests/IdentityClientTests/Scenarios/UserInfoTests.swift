@@ -133,7 +133,7 @@ struct UserInfoTests {
     @Test func endsAtTheDeadlineAndOnCancellation() async throws {
         let setup = try TestSetup()
         let (application, first) = try await setup.signedIn { $0.requestTimeout = .milliseconds(100) }
-        let gate = Gate()
+        let gate = TestGate()
         setup.provider.failAlways(.userInfo, with: .held(by: gate))
         try await expectError(.networkTimedOut) { try await application.userInfo(for: first.account) }
         let (patient, _) = try await setup.signedIn { $0.requestTimeout = .seconds(60) }

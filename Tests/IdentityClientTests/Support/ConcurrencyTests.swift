@@ -41,7 +41,7 @@ struct Trouble: Error {}
 @Suite(.timeLimit(.minutes(1))) struct SingleFlightTests {
     @Test func aThousandCallersShareOneRun() async throws {
         let flights = SingleFlight<String, Int>()
-        let gate = Gate()
+        let gate = TestGate()
         let runs = Shared(0)
         let callers = (0..<1000).map { _ in
             Task.immediate {
@@ -65,7 +65,7 @@ struct Trouble: Error {}
 
     @Test func aCancelledCallerDoesNotEndTheRun() async throws {
         let flights = SingleFlight<Int, Bool>()
-        let gate = Gate()
+        let gate = TestGate()
         let caller = Task.immediate {
             try await flights.run(1) {
                 try await gate.wait()
@@ -103,7 +103,7 @@ struct Trouble: Error {}
 
     @Test func cancelsTheWorkAtTheDeadlineAndOnCancellation() async throws {
         for duration in [Duration.milliseconds(20), .seconds(3600)] {
-            let cancelled = Gate()
+            let cancelled = TestGate()
             let caller = Task.immediate {
                 try await withDeadline(duration) {
                     try await withTaskCancellationHandler {

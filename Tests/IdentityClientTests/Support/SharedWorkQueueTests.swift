@@ -13,7 +13,7 @@ import Testing
     private let second = 2
 
     @Test func callersWithOneKeyShareOneRun() async throws {
-        let gate = Gate()
+        let gate = TestGate()
         let runs = Shared(0)
         let callers = (0..<1000).map { _ in
             Task.immediate { [queue, first] in
@@ -30,7 +30,7 @@ import Testing
     }
 
     @Test func aCancelledCallerDoesNotEndTheWork() async throws {
-        let gate = Gate()
+        let gate = TestGate()
         let caller = Task.immediate { [queue, first] in
             try await queue.run("key", of: first, isForced: false) {
                 try await gate.wait()
@@ -48,7 +48,7 @@ import Testing
 
     /// A forced refresh must begin after the call.
     @Test func aForcedCallJoinsQueuedWorkOnly() async throws {
-        let gate = Gate()
+        let gate = TestGate()
         let order = Shared<[String]>([])
         func call(_ name: String, isForced: Bool) -> Task<String, any Error> {
             Task.immediate { [queue, first] in
@@ -88,7 +88,7 @@ import Testing
     }
 
     @Test func workOfDifferentQueuesRunsTogether() async throws {
-        let gates = [Gate(), Gate()]
+        let gates = [TestGate(), TestGate()]
         async let one = queue.run("key", of: first, isForced: false) {
             gates[0].open()
             try await gates[1].wait()
@@ -103,7 +103,7 @@ import Testing
     }
 
     @Test func finishWaitsForAllWorkAndThrowsNoneOfItsErrors() async throws {
-        let gate = Gate()
+        let gate = TestGate()
         let ended = Shared(0)
         for key in [first, second] {
             for number in 0..<3 {
@@ -130,7 +130,7 @@ import Testing
         AuthenticationError.Code.network, .networkTimedOut, .connectionFailed, .nameNotResolved,
     ])
     func aSilentNetworkEndsTheQueuedRefreshes(_ code: AuthenticationError.Code) async throws {
-        let gate = Gate()
+        let gate = TestGate()
         let runs = Shared(0)
         let told = Shared<[String]>([])
         func call(_ number: Int) -> Task<String, any Error> {
@@ -176,7 +176,7 @@ import Testing
         .transportUnavailable,
     ])
     func anAnswerEndsNoQueuedRefresh(_ code: AuthenticationError.Code) async throws {
-        let gate = Gate()
+        let gate = TestGate()
         let failing = Task.immediate { [queue, first] in
             try await queue.run("failing", of: first, isForced: false) {
                 try await gate.wait()

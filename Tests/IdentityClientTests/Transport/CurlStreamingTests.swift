@@ -13,7 +13,7 @@ struct CurlStreamingTests {
     struct Broken: Error {}
 
     /// A body of `pieces`, which ends with an error if it `breaks`.
-    final class Pieces: HTTPBodySource {
+    final class Pieces: TransportBody {
         let length: Int64
         private let pieces: Mutex<[[UInt8]]>
         private let breaks: Bool
@@ -36,7 +36,7 @@ struct CurlStreamingTests {
     /// With the features of this libcurl, and with those of the oldest supported one.
     static let transports: [@Sendable () -> CurlTransport] = [{ CurlTransport() }, { .takenForAnOlderLibrary() }]
 
-    private func whole(_ exchange: any HTTPExchange) async throws -> [UInt8] {
+    private func whole(_ exchange: any TransportExchange) async throws -> [UInt8] {
         try await exchange.wholeBody(atMost: .max)
     }
 

@@ -83,7 +83,10 @@ import Testing
 
         #expect(error.code == .malformedResponse)
         #expect((error.underlyingError as? OversizedAnswer)?.beginning.count == 1 << 20)
-        #expect(try await CurlTransport(maximumResponseBytes: 3 << 20).send(.get(server), body: nil).1.count == 8320 * 258 + 1)
+        #expect(
+            try await CurlTransport(maximumResponseBytes: 3 << 20).send(.get(server), body: nil).1.count == 8320 * 258
+                + 1
+        )
     }
 
     @Test func namesACompressionThatItDoesNotRead() async throws {
@@ -115,7 +118,7 @@ import Testing
 
     /// A provider may be slow, as an old AD FS is.
     @Test func leavesTheTimeOfARequestToTheConfiguration() throws {
-        var configuration = PublicClientApplication.Configuration(
+        var configuration = ClientConfiguration(
             clientID: "c",
             authority: try .adfs(host: "fs.example.test"),
             cache: InMemoryTokenCache()

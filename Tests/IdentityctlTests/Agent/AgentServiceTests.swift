@@ -432,7 +432,7 @@ import Testing
 
 /// A cache that holds back a list of records once.
 private final class HeldCache: TokenCache {
-    let gate = Gate()
+    let gate = TestGate()
     let isHeld = Promise<Void>()
     private let base: any TokenCache
     private let holds = Atomic(false)

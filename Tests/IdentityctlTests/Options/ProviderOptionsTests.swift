@@ -15,7 +15,7 @@ import Testing
     static func configuration(
         _ arguments: [String],
         _ variables: [String: String] = [:]
-    ) throws -> PublicClientApplication.Configuration {
+    ) throws -> ClientConfiguration {
         try ProviderOptions.parse(arguments).configuration(Variables(variables))
     }
 
@@ -64,11 +64,11 @@ import Testing
 
     @Test func takesTheSecretFromTheEnvironment() throws {
         let secret = ["IDENTITYCTL_CLIENT_SECRET": "not so secret"]
-        #expect(try Self.configuration([], Self.complete.merging(secret) { $1 }).clientSecret == "not so secret")
+        #expect(try Self.configuration([], Self.complete.merging(secret) { $1 }).clientSecret?.rawValue == "not so secret")
         #expect(try Self.configuration([], Self.complete).clientSecret == nil)
         let arguments = ["--client-id", "c", "--issuer", "https://id.example.test"]
-        #expect(try Self.configuration(arguments, secret).clientSecret == "not so secret")
-        #expect(try Self.configuration(arguments, Self.complete.merging(secret) { $1 }).clientSecret == "not so secret")
+        #expect(try Self.configuration(arguments, secret).clientSecret?.rawValue == "not so secret")
+        #expect(try Self.configuration(arguments, Self.complete.merging(secret) { $1 }).clientSecret?.rawValue == "not so secret")
     }
 
     @Test(arguments: [["--client-id", "d"], ["--issuer", "https://other.example.test"]])
@@ -122,11 +122,11 @@ import Testing
             ("auto", .standard.accepting(.file).acceptingAnyKeyFile()), ("keyring", .require(.keyring)),
             ("file", .require(.file)), ("memory", nil), ("file:/d", nil), ("msal:/f", nil),
             ("msal-keyring:a=b", nil),
-        ] as [(String?, StorePolicy?)]
+        ] as [(String?, LocationPolicy?)]
     )
-    func choosesNoClearTextUnlessTold(_ text: String?, _ policy: StorePolicy?) throws {
+    func choosesNoClearTextUnlessTold(_ text: String?, _ policy: LocationPolicy?) throws {
         #expect(try CacheChoice(text.map { Given(text: $0, origin: "--cache") }, home: nil).policy == policy)
-        if text == nil { #expect(policy?.stores.contains(.file) == false) }
+        if text == nil { #expect(policy?.locations.contains(.file) == false) }
     }
 
     static let endpoint = "https://id.example.test/device"

@@ -113,13 +113,13 @@ import Testing
     }
 
     @Test(arguments: [
-        ([], [:], PublicClientApplication.Configuration.PushPolicy.whenRequired), (["--push"], [:], .whenOffered),
+        ([], [:], ClientConfiguration.PushPolicy.whenRequired), (["--push"], [:], .whenOffered),
         ([], ["IDENTITYCTL_PUSH": "1"], .whenOffered), ([], ["IDENTITYCTL_PUSH": "0"], .whenRequired),
     ])
     func pushesTheRequestWhereThatIsWanted(
         arguments: [String],
         variables: [String: String],
-        policy: PublicClientApplication.Configuration.PushPolicy
+        policy: ClientConfiguration.PushPolicy
     ) throws {
         #expect(try SignInOptions.parse(arguments).pushPolicy(Variables(variables)) == policy)
     }

@@ -10,7 +10,7 @@ import Testing
 @Suite struct StoreAdviceTests {
     private func advice(
         _ code: AuthenticationError.Code,
-        _ remembered: TokenStore? = nil,
+        _ remembered: TokenLocation? = nil,
         isUsed: Bool = true,
         hasKeyFile: Bool = false,
         hasScreen: Bool = true
@@ -46,7 +46,7 @@ import Testing
     /// The keyring exists: once it is open, tokens need not be kept in clear text.
     @Test(arguments: [AuthenticationError.Code.keyringLocked, .keyringTimedOut, .keyringPromptDismissed, .cache])
     func advisesNothingForAKeyringThatExists(code: AuthenticationError.Code) throws {
-        for store in [nil, TokenStore.encryptedFile, .keyring, .file] { #expect(try advice(code, store) == nil) }
+        for store in [nil, TokenLocation.encryptedFile, .keyring, .file] { #expect(try advice(code, store) == nil) }
     }
 
     /// Most of these states pass.
@@ -55,7 +55,7 @@ import Testing
         .cacheUndecryptable, .cache,
     ])
     func advisesNothingThatLosesASignIn(code: AuthenticationError.Code) throws {
-        for store in [TokenStore.encryptedFile, .keyring, .file, .encryptedFile(key: try KeyFile(path: "/k"))] {
+        for store in [TokenLocation.encryptedFile, .keyring, .file, .encryptedFile(key: try KeyFile(path: "/k"))] {
             for isUsed in [true, false] {
                 let advice = try advice(code, store, isUsed: isUsed) ?? ""
                 #expect(!advice.contains("--discard") && !advice.contains("login"), "\(advice)")
@@ -72,7 +72,7 @@ import Testing
 
     @Test(arguments: [AuthenticationError.Code.cacheKeyUnavailable, .cacheUndecryptable])
     func sendsToTheDoctorWhereTheKeyFileIsLost(code: AuthenticationError.Code) throws {
-        let store = TokenStore.encryptedFile(key: try KeyFile(path: "/k"))
+        let store = TokenLocation.encryptedFile(key: try KeyFile(path: "/k"))
         let advice = try #require(try advice(code, store))
         #expect(advice.contains("'encrypted:key-file=/k'") && !advice.contains("keyring"))
         #expect(advice.hasSuffix("identityctl doctor --group g"))
@@ -86,7 +86,7 @@ import Testing
     ])
     func namesTheLastResortInTheDoctor(code: AuthenticationError.Code, isNamed: Bool) throws {
         let options = try SharedOptionsTests.options("token", "--group", "g")
-        for store in [TokenStore.encryptedFile, .encryptedFile(key: try KeyFile(path: "/k"))] {
+        for store in [TokenLocation.encryptedFile, .encryptedFile(key: try KeyFile(path: "/k"))] {
             let finding = Examination.tokenStore(store, .failure(AuthenticationError(code, "Its reason.")), options)
             let advice = try #require(finding.advice)
             #expect(advice.hasPrefix("Its reason."))
@@ -100,7 +100,7 @@ import Testing
     }
 
     @Test func saysHowToUseAnotherStore() throws {
-        for store in [TokenStore.file, .encryptedFile] {
+        for store in [TokenLocation.file, .encryptedFile] {
             let advice = try #require(try advice(.cache, store, isUsed: false))
             #expect(advice.hasSuffix("identityctl cache move --to STORE --group g"))
         }

@@ -134,7 +134,7 @@ import Testing
 
     @Test(.timeLimit(.minutes(1))) func endsWhereTheAnswerDoesNotBegin() async throws {
         let (setup, api) = try await signedIn()
-        let gate = Gate()
+        let gate = TestGate()
         defer { gate.open() }
         setup.provider.failAlways(.userInfo, with: .held(by: gate))
         let call = try await setup.run("call", api, "--timeout", "1", "--data", "x")
@@ -175,7 +175,7 @@ import Testing
         let path = setup.directory.path + "/fifo"
         try #require(unsafe mkfifo(path, 0o600) == 0)
         let reader = unsafe open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC)
-        let gate = Gate()
+        let gate = TestGate()
         setup.provider.failAlways(.userInfo, with: .held(by: gate))
         let tool = try Tool(["call", api], setup.variables, outputPath: path)
         try await setup.provider.waitForRequest(.userInfo)

@@ -125,7 +125,7 @@ import Testing
         for person in [TestIdentityProvider.Person.alice, .bob] {
             try await setup.signIn(as: person)
         }
-        let gate = Gate()
+        let gate = TestGate()
         setup.provider.failNext(.revocation, with: .delay(.zero))
         setup.provider.failNext(.revocation, with: .held(by: gate))
         let tool = try Tool(["logout", "--all", "--revoke", "--json"], setup.variables)

@@ -130,7 +130,7 @@ import Testing
         #expect(try await login.outcome().status == 0)
         let path = "\(setup.directory.path)/old-token"
         try Data((try setup.refreshToken() + "\n").utf8).write(to: URL(fileURLWithPath: path))
-        let gate = Gate()
+        let gate = TestGate()
         setup.provider.failNext(.token, with: .held(by: gate))
         let way = byDeviceSecret ? ["--device-secret"] : ["--refresh-token-file", path]
         let tool = try Tool(["import"] + way, setup.variables)

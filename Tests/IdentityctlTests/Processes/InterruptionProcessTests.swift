@@ -22,7 +22,7 @@ import Testing
     @Test(.timeLimit(.minutes(1)), arguments: [[SIGINT], [SIGTERM], [SIGINT, SIGINT], [SIGINT, SIGQUIT]])
     func keepsWhatARefreshBringsAfterASignal(_ signals: [Int32]) async throws {
         let setup = try await setup()
-        let gate = Gate()
+        let gate = TestGate()
         // The signal goes before the answer, and nothing tells when it has arrived.
         setup.provider.failNext(.token, with: .held(by: gate, then: .delay(.seconds(3))))
         let tool = try Tool(["token"], setup.variables)
@@ -46,7 +46,7 @@ import Testing
     )
     func saysAfterASignalThatAnAnswerIsNotStored(_ command: [String], insists: Bool) async throws {
         let setup = try await setup()
-        let gate = Gate()
+        let gate = TestGate()
         setup.provider.failNext(.token, with: .held(by: gate))
         let arguments = command.map { $0.hasPrefix("/") ? setup.issuer + $0 : $0 }
         let tool = try Tool(arguments, setup.variables)
@@ -65,7 +65,7 @@ import Testing
 
     @Test(.timeLimit(.minutes(1))) func doesNotWaitLongerForAProviderThanItMay() async throws {
         let setup = try await setup()
-        let gate = Gate()
+        let gate = TestGate()
         defer { gate.open() }
         setup.provider.failAlways(.token, with: .held(by: gate))
         let outcome = try await setup.run("token", "--timeout", "1")
@@ -75,7 +75,7 @@ import Testing
 
     @Test(.timeLimit(.minutes(1))) func endsAtOnceWhenInterruptedAgain() async throws {
         let setup = try await setup()
-        let gate = Gate()
+        let gate = TestGate()
         defer { gate.open() }
         setup.provider.failAlways(.token, with: .held(by: gate))
         func end(_ interrupt: (Tool) async throws -> Void) async throws -> Duration {

@@ -72,7 +72,7 @@ struct KeyringProcessTests {
         variables["IDENTITYCTL_PRINT_TOKEN"] = nil
         if command != "import" { #expect(try await setup.login(options).status == 0) }
         provider.forgetRequests()
-        let gate = Gate()
+        let gate = TestGate()
         provider.failNext(.token, with: .held(by: gate))
         let words = ["import": ["--refresh-token-file", path], "token": ["--force-refresh"]][command] ?? []
         let tool = try Tool([command] + words + options, variables)

@@ -16,7 +16,7 @@ struct MCPHostilityProcessTests {
     private static let bad = Array("{\"id\":1,\"result\":\"".utf8) + [0xC3, 0x28] + Array("\"}".utf8)
 
     @Test func noServerFloodsOrForges() async throws {
-        let gate = Gate()
+        let gate = TestGate()
         defer { gate.open() }
         let server = try MCPServer { _, message, _ in
             let id = message["id"]
@@ -89,7 +89,7 @@ struct MCPHostilityProcessTests {
 
     /// The body of an error is looked at for the server's words, and neither kept nor waited for.
     @Test func noErrorGoesOnForEver() async throws {
-        let (gate, written) = (Gate(), Shared(0))
+        let (gate, written) = (TestGate(), Shared(0))
         defer { gate.open() }
         let server = try MCPServer { _, message, _ in
             guard let method = message.string("method"), ["flood", "stall"].contains(method) else { return nil }
@@ -131,7 +131,7 @@ struct MCPHostilityProcessTests {
     }
 
     @Test func noHostConfusesIt() async throws {
-        let gate = Gate()
+        let gate = TestGate()
         defer { gate.open() }
         let server = try MCPServer { _, message, _ in
             if message.string("method") == "slow" { try? await gate.wait() }  // cancelled: the bridge is gone

@@ -69,7 +69,7 @@ struct MCPProcessTests {
 
     /// Revision 2026-07-28: no session, no stream of the server's own, and a closed request is a cancelled one.
     @Test func speaksTheNewerRevision() async throws {
-        let ended = Gate()
+        let ended = TestGate()
         let server = try MCPServer { _, message, _ in
             switch message.string("method") {
             case "tools/list":
@@ -118,7 +118,7 @@ struct MCPProcessTests {
     }
 
     @Test func oneThatTakesItsTimeHoldsUpNoOther() async throws {
-        let gate = Gate()
+        let gate = TestGate()
         defer { gate.open() }
         let server = try MCPServer { _, message, _ in
             if message.string("method") == "slow" { try? await gate.wait() }  // cancelled: the bridge is gone

@@ -58,7 +58,7 @@ struct MCPSessionProcessTests {
 
     /// Up to revision 2025-11-25 the server is told, and the stream that it may leave open is given back.
     @Test func cancelledRequestsMakeRoom() async throws {
-        let gate = Gate()
+        let gate = TestGate()
         defer { gate.open() }
         let server = try MCPServer { _, message, _ in
             message.string("method") == "slow" ? MCPServer.events(": wait\n\n") { try await gate.wait() } : nil
@@ -123,7 +123,7 @@ struct MCPSessionProcessTests {
     }
 
     @Test func answersWhatIsOpenAtTheEndOfTheInput() async throws {
-        let gate = Gate()
+        let gate = TestGate()
         defer { gate.open() }
         let server = try MCPServer { _, message, _ in
             if message.string("method") == "slow" { try? await gate.wait() }  // cancelled: the bridge is gone
@@ -164,7 +164,7 @@ struct MCPSessionProcessTests {
 
     /// A call waits as long as the server takes, and the system looks whether the server is still there.
     @Test func anAnswerIsWaitedForOnAConnectionThatIsProbed() async throws {
-        let gate = Gate()
+        let gate = TestGate()
         defer { gate.open() }
         let server = try MCPServer { _, message, _ in
             if message.string("method") == "slow" { try? await gate.wait() }  // cancelled: the bridge is gone

@@ -208,7 +208,7 @@ struct MCPSignInProcessTests {
         let first = try bridge()
         try await visit(first)
         _ = try await first.answer(1)
-        let (gate, asked) = (Gate(), setup.provider.count(of: .token))
+        let (gate, asked) = (TestGate(), setup.provider.count(of: .token))
         setup.provider.failNext(.token, with: .held(by: gate))
         setup.provider.failNext(.resource, with: .answer(status: 401))
         try first.type(#"{"id":2,"method":"x"}"#)

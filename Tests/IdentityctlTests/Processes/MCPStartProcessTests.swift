@@ -19,7 +19,7 @@ final class MCPStartProcessTests {
         var tools = ["echo"]
         /// The token that it does not accept.
         var refused: String?
-        var gate: Gate?
+        var gate: TestGate?
     }
 
     private final class Answers: Sendable {
@@ -106,7 +106,7 @@ final class MCPStartProcessTests {
     @Test func answersAtOnceWhatItRemembers() async throws {
         let person = try await person()
         try await startOnce(person)
-        let gate = Gate()
+        let gate = TestGate()
         defer { gate.open() }
         change { ($0.gate, $0.tools) = (gate, ["echo", "new"]) }
         let bridge = try server.bridge(person)
@@ -250,7 +250,7 @@ final class MCPStartProcessTests {
         for id in 0...1 { #expect(try await second.answer(id)["result"] != nil) }
         try second.closeInput()
         #expect(try await second.outcome().status == 0)
-        let gate = Gate()
+        let gate = TestGate()
         defer { gate.open() }
         change { ($0.gate, $0.version) = (gate, "2027-01-01") }
         let third = try server.bridge(person)
@@ -267,7 +267,7 @@ final class MCPStartProcessTests {
 
     /// Hosts end a server that is silent for 30 s.
     @Test func waitsTwentySecondsForAServerThatIsNotRemembered() async throws {
-        let gate = Gate()
+        let gate = TestGate()
         defer { gate.open() }
         let person = try await person()
         change { $0.gate = gate }

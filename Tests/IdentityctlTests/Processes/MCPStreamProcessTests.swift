@@ -31,7 +31,7 @@ struct MCPStreamProcessTests {
     }
 
     @Test func noStrayEventEndsTheServersOwnStream() async throws {
-        let gate = Gate()
+        let gate = TestGate()
         defer { gate.open() }
         let server = try MCPServer { request, _, _ in
             guard request.method == "GET" else { return nil }
@@ -88,7 +88,7 @@ struct MCPStreamProcessTests {
     }
 
     @Test func bringsTheServersOwnMessages() async throws {
-        let gate = Gate()
+        let gate = TestGate()
         defer { gate.open() }
         let server = try MCPServer { request, _, before in
             guard request.method == "GET" else { return nil }

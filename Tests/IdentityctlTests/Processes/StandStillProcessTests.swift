@@ -22,7 +22,7 @@ import Testing
         }
         var still: [(tool: Tool, time: Duration, task: Task<Void, any Error>)] = []
         for (number, setup) in setups.enumerated() {
-            let (gate, time) = (Gate(), times.next(31..<44))
+            let (gate, time) = (TestGate(), times.next(31..<44))
             let way = StandStill.possible[number % StandStill.possible.count]
             setup.provider.failNext(.token, with: .held(by: gate))
             let tool = try Tool(["token", "--force-refresh"], setup.variables)

@@ -55,7 +55,7 @@ import identityctl
     func saysByItsStatusThatASpentRefreshTokenHasNoSuccessor(hasReader: Bool) async throws {
         let setup = try ToolSetup()
         try await setup.signIn()
-        let gate = Gate()
+        let gate = TestGate()
         setup.provider.failNext(.token, with: .held(by: gate))
         let output = hasReader ? nil : "> >(:)"
         let tool = try Tool(["token", "--force-refresh", "--json"], setup.variables, redirections: output)
@@ -193,7 +193,7 @@ import identityctl
     @Test(.timeLimit(.minutes(1)), arguments: [[], ["--manual"], ["--device-code"]])
     func waitsForAProviderNoLongerThanItMay(_ way: [String]) async throws {
         let setup = try ToolSetup()
-        let gate = Gate()
+        let gate = TestGate()
         defer { gate.open() }
         setup.provider.failAlways(.discovery, with: .held(by: gate))
         let start = ContinuousClock.now

@@ -15,7 +15,7 @@ import Testing
             throw CancellationError()
         }
 
-        func open(_ request: HTTPRequest, body: (any HTTPBodySource)?) async throws -> any HTTPExchange {
+        func open(_ request: HTTPRequest, body: (any TransportBody)?) async throws -> any TransportExchange {
             while try await body?.next() != nil {}
             while true { try await Task.sleep(for: .seconds(3600)) }
         }
@@ -23,7 +23,7 @@ import Testing
 
     /// Answers at once with a body that never ends.
     private struct EndlessTransport: StreamingHTTPTransport {
-        struct Exchange: HTTPExchange {
+        struct Exchange: TransportExchange {
             let response = HTTPResponse(status: .ok)
             func next() async throws -> [UInt8]? { [0x61] }
         }
@@ -32,11 +32,13 @@ import Testing
             throw CancellationError()
         }
 
-        func open(_ request: HTTPRequest, body: (any HTTPBodySource)?) async throws -> any HTTPExchange { Exchange() }
+        func open(_ request: HTTPRequest, body: (any TransportBody)?) async throws -> any TransportExchange {
+            Exchange()
+        }
     }
 
     /// Three pieces, each after a while.
-    private struct SlowBody: HTTPBodySource {
+    private struct SlowBody: TransportBody {
         let read = Shared(0)
         let length: Int64 = 3
 

@@ -6,7 +6,7 @@ import IdentityTesting
 extension TestIdentityProvider {
     /// A program that signs in at this provider, with a scripted browser.
     func application() throws -> PublicClientApplication {
-        var configuration = PublicClientApplication.Configuration(
+        var configuration = ClientConfiguration(
             clientID: "test-client",
             authority: authority,
             cache: InMemoryTokenCache()

@@ -59,7 +59,7 @@ struct Storage: Sendable {
             command = [worker, "keyring", bus, path]
         case .shared:
             let file = "\(directory.path)/msal.json"
-            cache = try SharedMSALCache(.file(file), clientID: "test-client", others: FileTokenCache(directory: path))
+            cache = try SharedMSALCache(.file(file), clientID: "test-client", fallback: FileTokenCache(directory: path))
             command = [worker, "shared", file, path]
         case .sharedItem:
             let (bus, file) = (try Self.bus(ownBus), "\(directory.path)/item")
@@ -73,7 +73,7 @@ struct Storage: Sendable {
         case .postgresql:
             let connection = ProcessInfo.processInfo.environment["IDENTITY_SOAK_POSTGRESQL"]
             let server = try #require(connection, "IDENTITY_SOAK_POSTGRESQL has to name a server for tests")
-            cache = PostgreSQLTokenCache(server)
+            cache = PostgreSQLTokenCache(connectionString: server)
             command = [worker, "postgresql", server]
         }
     }

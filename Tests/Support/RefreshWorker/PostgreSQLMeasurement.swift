@@ -22,7 +22,7 @@ struct PostgreSQLMeasurement {
     }
 
     private func measureHits() async throws {
-        let cache = PostgreSQLTokenCache(connection)
+        let cache = PostgreSQLTokenCache(connectionString: connection)
         let key = try key(1)
         // A record that has not changed for a second is found in memory.
         for _ in 0..<4 {
@@ -37,7 +37,9 @@ struct PostgreSQLMeasurement {
 
     /// 500 caches with a connection each: each looks for another of 10,000 records once a second.
     private func measureClients() async throws {
-        let caches = (0..<500).map { _ in PostgreSQLTokenCache(connection, timeout: .seconds(30), connections: 1) }
+        let caches = (0..<500).map { _ in
+            PostgreSQLTokenCache(connectionString: connection, timeout: .seconds(30), connections: 1)
+        }
         var times = try await withThrowingTaskGroup(of: [Double].self) { group in
             for cache in caches {
                 group.addTask {
@@ -65,7 +67,9 @@ struct PostgreSQLMeasurement {
     private func measureRefreshes() async throws {
         let directory = FileManager.default.temporaryDirectory.path + "/identity-measured-\(UUID().uuidString)"
         defer { try? FileManager.default.removeItem(atPath: directory) }
-        let caches: [any TokenCache] = [FileTokenCache(directory: directory), PostgreSQLTokenCache(connection)]
+        let caches: [any TokenCache] = [
+            FileTokenCache(directory: directory), PostgreSQLTokenCache(connectionString: connection),
+        ]
         var programs: [(PublicClientApplication, SilentParameters)] = []
         for cache in caches { programs.append(try await program(over: cache)) }
         var times = [[Double]](repeating: [], count: programs.count)
@@ -85,7 +89,7 @@ struct PostgreSQLMeasurement {
     private func program(over cache: any TokenCache) async throws -> (PublicClientApplication, SilentParameters) {
         let provider = try TestIdentityProvider(profile: .openIDConnect)
         let receiver = InMemoryRedirectReceiver()
-        var configuration = PublicClientApplication.Configuration(
+        var configuration = ClientConfiguration(
             clientID: "test-client",
             authority: provider.authority,
             cache: cache

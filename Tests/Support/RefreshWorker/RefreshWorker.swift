@@ -52,11 +52,11 @@ import IdentityTesting
             return keyring(bus: words[1], directory: words[2])
         case ("shared", 3):
             let others = FileTokenCache(directory: words[2])
-            return try SharedMSALCache(.file(words[1]), clientID: "test-client", others: others)
+            return try SharedMSALCache(.file(words[1]), clientID: "test-client", fallback: others)
         case ("shared-item", 4):
             let keyring = keyring(bus: words[1], directory: words[3])
             return SharedMSALKeyringCache(.python(file: words[2]), clientID: "test-client", keyring: keyring)
-        case ("postgresql", 2): return PostgreSQLTokenCache(words[1])
+        case ("postgresql", 2): return PostgreSQLTokenCache(connectionString: words[1])
         default: throw UnknownCache(words: words)
         }
     }

@@ -26,7 +26,7 @@ struct SharingWriter {
                     others: others
                 )
             } else {
-                try SharedMSALCache(.file(file), clientID: client, others: others)
+                try SharedMSALCache(.file(file), clientID: client, fallback: others)
             }
         let group = CacheGroup.application(ClientID(rawValue: clientID))
         let store = CredentialStore(cache: cache, group: group, clientID: clientID)

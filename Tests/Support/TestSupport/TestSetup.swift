@@ -35,9 +35,9 @@ package struct TestSetup {
 
     /// A program with this setup's parts; `change` replaces some of them.
     package func application(
-        _ change: (inout PublicClientApplication.Configuration) -> Void = { _ in }
+        _ change: (inout ClientConfiguration) -> Void = { _ in }
     ) throws -> PublicClientApplication {
-        var configuration = PublicClientApplication.Configuration(
+        var configuration = ClientConfiguration(
             clientID: "test-client",
             authority: provider.authority,
             cache: cache
@@ -53,7 +53,7 @@ package struct TestSetup {
     /// The program, and Alice signed in to it.
     package func signedIn(
         scopes: Set<Scope> = ["api.read"],
-        _ change: (inout PublicClientApplication.Configuration) -> Void = { _ in }
+        _ change: (inout ClientConfiguration) -> Void = { _ in }
     ) async throws -> (PublicClientApplication, AuthenticationResult) {
         let application = try application(change)
         return (application, try await application.acquireTokenInteractively(scopes: scopes))
@@ -63,9 +63,9 @@ package struct TestSetup {
     package func heldRefresh(
         by application: PublicClientApplication,
         for account: Account
-    ) async throws -> (task: Task<AuthenticationResult, any Error>, gate: Gate) {
+    ) async throws -> (task: Task<AuthenticationResult, any Error>, gate: TestGate) {
         clock.advance(by: .seconds(3600))
-        let (gate, requests) = (Gate(), provider.count(of: .token))
+        let (gate, requests) = (TestGate(), provider.count(of: .token))
         provider.failNext(.token, with: .held(by: gate))
         let task = Task { try await application.acquireTokenSilently(scopes: ["api.read"], account: account) }
         try await provider.waitForRequest(.token, count: requests + 1)

@@ -14,7 +14,7 @@ package var error: AuthenticationError { fatalError() }
 package var scopes: Set<Scope> { [] }
 package var url: URL { fatalError() }
 
-package var configuration: PublicClientApplication.Configuration {
+package var configuration: ClientConfiguration {
     get { fatalError() }
     set {}
 }

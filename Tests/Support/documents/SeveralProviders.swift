@@ -1,7 +1,7 @@
 // Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
 
-var work: PublicClientApplication.Configuration { configuration }
-var shop: PublicClientApplication.Configuration { configuration }
+var work: ClientConfiguration { configuration }
+var shop: ClientConfiguration { configuration }
 var account: StoredAccount { fatalError() }
 
 func reload(_ old: StoredAccount?, _ new: StoredAccount?) {}

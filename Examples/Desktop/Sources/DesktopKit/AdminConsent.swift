@@ -50,7 +50,7 @@ struct AdminConsent {
 
     /// Returns the organization's identifier from the page's answer.
     ///
-    /// - Throws: ``WordedError`` with the code `.stateMismatch` if the answer belongs to another request; `.userCancelled` if
+    /// - Throws: ``WordedError`` with the code `.stateMismatch` if the answer belongs to another request; `.accessDenied` if
     ///   the administrator refused; `.malformedResponse` if the answer says neither yes nor no.
     func tenant(from answer: URL) throws -> String {
         let items = URLComponents(url: answer, resolvingAgainstBaseURL: false)?.queryItems ?? []
@@ -64,7 +64,7 @@ struct AdminConsent {
         if items.contains(where: { $0.name == "error" }) {
             let reason = value("error_description") ?? value("error") ?? ""
             let text = tr("The administrator has not allowed the program. {0}", String(reason.prefix(500)))
-            throw WordedError(.userCancelled, text)
+            throw WordedError(.accessDenied, text)
         }
         guard value("admin_consent")?.lowercased() == "true", let tenant = value("tenant"), !tenant.isEmpty else {
             throw WordedError(
@@ -123,7 +123,7 @@ extension AdminConsent {
     private func answer(_ listener: any RedirectListener, _ browser: any BrowserLauncher) async throws -> String {
         do {
             try await browser.open(url)
-        } catch AuthenticationError.Code.browserUnavailable {
+        } catch let error as AuthenticationError where error.code == .browserUnavailable {
             // The caller knows the address, and the person can open it by hand.
         }
         while true {

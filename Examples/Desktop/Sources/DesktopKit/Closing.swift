@@ -7,7 +7,7 @@ extension PublicClientApplication {
     /// Lets refreshes that are under way finish, but not forever: what a program does when its window is closed.
     public func finishBeforeClosing(within time: Duration) async {
         do {
-            try await finishPendingRefreshes(within: time)
+            try await finishPendingWork(within: time)
         } catch is CancellationError {
             return
         } catch {

@@ -71,8 +71,8 @@ public struct Cloud: Sendable {
     }
 
     /// Returns the configuration of an application object for this cloud.
-    public func configuration(cache: any TokenCache) throws -> PublicClientApplication.Configuration {
-        var configuration = PublicClientApplication.Configuration(
+    public func configuration(cache: any TokenCache) throws -> ClientConfiguration {
+        var configuration = ClientConfiguration(
             clientID: registration.clientID,
             authority: registration.authority,
             cache: cache

@@ -13,7 +13,7 @@ public enum PageChoice: String, ExpressibleByArgument, CaseIterable, Sendable {
     case embedded
 }
 
-extension PublicClientApplication.Configuration {
+extension ClientConfiguration {
     /// Configures the browser for `page` and the receiver for the redirect URI. Set the redirect URI first.
     public mutating func show(_ page: PageChoice) {
         let program = g_get_application_name().map { String(cString: $0) } ?? clientID.rawValue

@@ -54,8 +54,8 @@ public struct Problem: Sendable, Equatable {
     public init?(_ error: any Error) {
         if error is CancellationError { return nil }
         if let error = error as? WordedError {
-            let remedy = .configuration ~= error.code ? Remedy.none : .retry
-            self.init(text: error.text, remedy: remedy, isDecision: error.code == .userCancelled)
+            let remedy = error.code.family == .configuration ? Remedy.none : .retry
+            self.init(text: error.text, remedy: remedy, isDecision: error.code.family == .userCancelled)
             return
         }
         guard let error = error as? AuthenticationError else {
@@ -70,8 +70,8 @@ public struct Problem: Sendable, Equatable {
             details: Self.details(of: error),
             words: text == error.message ? "" : error.message,
             remedy: Self.remedy(error),
-            isDecision: .userCancelled ~= error.code && error.code != .interactionTimedOut,
-            concernsCache: .cache ~= error.code,
+            isDecision: error.family == .userCancelled && error.code != .interactionTimedOut,
+            concernsCache: error.family == .cache,
             hasNoKeyring: Self.noKeyring.contains(error.code)
         )
     }
@@ -110,9 +110,10 @@ public struct Problem: Sendable, Equatable {
     }
 
     private static func remedy(_ error: AuthenticationError) -> Remedy {
-        switch error.code {
-        case AuthenticationError.configuration, AuthenticationError.Code.adminConsentRequired: .none
-        case AuthenticationError.interactionRequired, AuthenticationError.scopesDeclined: .signIn
+        switch error.family {
+        case .configuration: .none
+        case .interactionRequired: error.code == .adminConsentRequired ? .none : .signIn
+        case .scopesDeclined: .signIn
         default: .retry
         }
     }
@@ -127,42 +128,47 @@ extension Problem {
     /// everybody else they are only in what can be copied for support.
     static func text(of error: AuthenticationError, isEnglish: Bool) -> String {
         switch error.code {
-        case AuthenticationError.Code.adminConsentRequired:
+        case .adminConsentRequired:
             tr(
                 """
                 Only an administrator of your organization can allow this. Ask them to open the program's page in the \
                 Microsoft Entra admin center and choose “Grant admin consent”, then try again.
                 """
             )
-        case AuthenticationError.Code.accessDenied: tr("The sign-in was refused, in the browser or by the provider.")
-        case AuthenticationError.Code.userCancelled where !isEnglish: tr("The sign-in was cancelled.")
-        case AuthenticationError.Code.interactionTimedOut: tr("The sign-in was not finished in time.")
-        case AuthenticationError.Code.browserUnavailable: tr("Could not open a browser.")
-        case AuthenticationError.interactionRequired: tr("You need to sign in again.")
-        case AuthenticationError.scopesDeclined: tr("The program was not given what it needs. Sign in and agree to it.")
-        case AuthenticationError.Code.throttled:
+        case .accessDenied: tr("The sign-in was refused, in the browser or by the provider.")
+        case .interactionTimedOut: tr("The sign-in was not finished in time.")
+        case .browserUnavailable: tr("Could not open a browser.")
+        case .throttled:
             error.retryAfter.map { tr("The server is busy. Try again in {0} s.", "\($0.components.seconds)") }
                 ?? tr("The server is busy. Try again in a moment.")
-        case AuthenticationError.Code.requestLoop: tr("Too many identical attempts. Try again in some minutes.")
-        case AuthenticationError.serverUnavailable: tr("The server cannot answer now. Try again in a moment.")
-        case AuthenticationError.network: tr("No connection to the server. Check the network, then try again.")
-        case AuthenticationError.Code.keyringLocked:
+        case .requestLoop: tr("Too many identical attempts. Try again in some minutes.")
+        case .keyringLocked:
             tr("Your login keyring is locked. Unlock it, in “Passwords and Keys” for example, and try again.")
-        case AuthenticationError.Code.keyringNoService:
+        case .keyringNoService:
             tr("No keyring runs in this session. Start GNOME Keyring, KWallet or KeePassXC, then try again.")
-        case AuthenticationError.Code.keyringNoSessionBus:
+        case .keyringNoSessionBus:
             tr("This session has no message bus, so the keyring cannot be reached. Start the program from a desktop.")
-        case AuthenticationError.Code.keyringLibraryMissing:
+        case .keyringLibraryMissing:
             tr("The library for the keyring, libsecret, is missing. Install it, then try again.")
-        case AuthenticationError.Code.keyringTimedOut: tr("The keyring did not answer in time. Try again.")
-        case AuthenticationError.Code.keyringPromptDismissed: tr("Unlocking the keyring was cancelled.")
-        case AuthenticationError.Code.keyringNoDefaultCollection:
+        case .keyringTimedOut: tr("The keyring did not answer in time. Try again.")
+        case .keyringPromptDismissed: tr("Unlocking the keyring was cancelled.")
+        case .keyringNoDefaultCollection:
             tr(
                 "The keyring has no place for sign-ins yet. Create a keyring in “Passwords and Keys”, and make it the default."
             )
-        case AuthenticationError.invalidResponse:
-            tr("The provider's answer cannot be used. Tell its administrator.")
-        default: isEnglish ? error.message : unworded
+        default: text(of: error.family, isEnglish: isEnglish) ?? (isEnglish ? error.message : unworded)
+        }
+    }
+
+    private static func text(of family: AuthenticationError.Family, isEnglish: Bool) -> String? {
+        switch family {
+        case .interactionRequired: tr("You need to sign in again.")
+        case .scopesDeclined: tr("The program was not given what it needs. Sign in and agree to it.")
+        case .serverUnavailable: tr("The server cannot answer now. Try again in a moment.")
+        case .network: tr("No connection to the server. Check the network, then try again.")
+        case .invalidResponse: tr("The provider's answer cannot be used. Tell its administrator.")
+        case .userCancelled where !isEnglish: tr("The sign-in was cancelled.")
+        default: nil
         }
     }
 }

@@ -147,7 +147,7 @@ public struct ProgramOptions: ParsableArguments, Sendable {
     }
 
     /// Applies the chosen group, redirect URI, page and broker to a configuration with a program's own settings.
-    public func configure(_ configuration: inout PublicClientApplication.Configuration) throws {
+    public func configure(_ configuration: inout ClientConfiguration) throws {
         configuration.cacheGroup = try cacheGroup ?? configuration.cacheGroup
         configuration.redirectURI = try namedRedirectURI ?? configuration.redirectURI
         configuration.show(page)

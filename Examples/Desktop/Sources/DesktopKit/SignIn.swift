@@ -147,6 +147,7 @@ public final class SignInBar {
             copyButton.isVisible = false
             // The page's own window closes, which leaves the program's window in front.
             if page == .browser { widget.presentWindow() }
+        @unknown default: break
         }
     }
 

@@ -11,7 +11,7 @@ struct SearchAccounts: Sendable {
         /// The program's name for the source, shown to the person if there are several.
         var name: AccountType.Name
         /// The registration and the token cache.
-        var configuration: PublicClientApplication.Configuration
+        var configuration: ClientConfiguration
         /// The root URL of Graph, including its version.
         var graphURL: URL
     }
@@ -52,6 +52,7 @@ struct SearchAccounts: Sendable {
             case .added, .signedIn, .updated, .removed: try await show(try await store.accounts())
             // These changes do not affect the list.
             case .tokenChanged, .userDataChanged, .acquisitionFailed: continue
+            @unknown default: continue
             }
         }
     }

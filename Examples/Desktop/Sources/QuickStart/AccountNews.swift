@@ -42,6 +42,7 @@ struct AccountNews {
             if leaving.remove(account.id) != nil { return nil }
             return tr("{0} was signed out, in another program.", account.label)
         case .updated: return tr("The details of {0} have changed.", account.label)
+        @unknown default: return nil
         }
     }
 

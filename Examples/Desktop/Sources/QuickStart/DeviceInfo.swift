@@ -54,7 +54,7 @@ struct DeviceInfo: Sendable {
         switch cache {
         case let desktop as DesktopTokenCache:
             do {
-                return Self.text(of: try await desktop.openedStore(for: group).store)
+                return Self.text(of: try await desktop.openedLocation(for: group).location)
             } catch let error as AuthenticationError {
                 return Problem(error)?.text ?? error.message
             }
@@ -64,7 +64,7 @@ struct DeviceInfo: Sendable {
         }
     }
 
-    private static func text(of store: TokenStore) -> String {
+    private static func text(of store: TokenLocation) -> String {
         switch store {
         case .encryptedFile: tr("in encrypted files, with their key in the keyring")
         case .keyring: tr("in the keyring")

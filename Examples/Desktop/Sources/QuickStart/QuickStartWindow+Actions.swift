@@ -59,8 +59,8 @@ extension QuickStartWindow {
         case .failure(let error):
             guard let problem = Problem(error) else { return note(tr("The sign-in was cancelled.")) }
             switch (error as? AuthenticationError)?.code {
-            case AuthenticationError.Code.accountSelectionRequired?: askWho()
-            case AuthenticationError.Code.adminConsentRequired?:
+            case .accountSelectionRequired?: askWho()
+            case .adminConsentRequired?:
                 log(problem.full)
                 errors.show(problem, title: tr("_Ask an Administrator")) { [weak self] in
                     self?.askAdministrator()

@@ -26,7 +26,7 @@ struct Session: Sendable {
     func accounts() async throws -> Accounts {
         do {
             return .known(try await application.currentAccount())
-        } catch AuthenticationError.Code.accountSelectionRequired {
+        } catch let error as AuthenticationError where error.code == .accountSelectionRequired {
             return .choice(try await application.allAccounts())
         }
     }
@@ -54,7 +54,7 @@ struct Session: Sendable {
         }
         do {
             return try await me(try await token(account), wasInteractive: false)
-        } catch let error as AuthenticationError where .interactionRequired ~= error.code {
+        } catch let error as AuthenticationError where error.family == .interactionRequired {
             parameters.account = account
             parameters.claims = error.claims
             return try await me(try await signIn(parameters), wasInteractive: true)
@@ -104,6 +104,7 @@ struct GraphAnswer: Sendable {
         case .cache: tr("The token came from the cache.")
         case .broker: tr("The token came from the identity broker.")
         case .identityProvider: tr("The token came from the identity provider.")
+        @unknown default: tr("The token came from the identity provider.")
         }
     }
 

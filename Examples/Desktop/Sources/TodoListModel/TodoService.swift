@@ -86,7 +86,7 @@ public struct TodoService: Sendable {
     private func address(of task: TodoTask) -> URL { root.appending(path: String(task.id)) }
 
     private func send(_ method: HTTPRequest.Method, _ url: URL, _ body: RequestBody? = nil) async throws -> Data {
-        let request = HTTPRequest(method, to: url, headerFields: [.accept: "application/json"])
+        let request = AuthenticatedClient.request(method, to: url, headerFields: [.accept: "application/json"])
         let (response, bytes) = try await client.send(request, body: body)
         guard (200..<300).contains(response.status.code) else {
             throw TodoServiceError(response, bytes)

@@ -29,9 +29,9 @@ public final class TodoSession: Sendable {
     public init(
         settings: TodoSettings,
         cache: any TokenCache,
-        _ change: (inout PublicClientApplication.Configuration) throws -> Void = { _ in }
+        _ change: (inout ClientConfiguration) throws -> Void = { _ in }
     ) throws {
-        var configuration = PublicClientApplication.Configuration(
+        var configuration = ClientConfiguration(
             clientID: settings.clientID,
             authority: settings.signIn.authority,
             cache: cache
@@ -67,7 +67,7 @@ public final class TodoSession: Sendable {
         var parameters = parameters(for: settings.signIn)
         do {
             return try await visit(application, parameters, .signingIn).account
-        } catch AuthenticationError.Code.passwordResetRequired {
+        } catch let error as AuthenticationError where error.code == .passwordResetRequired {
             guard let policy = settings.resetPassword else { throw AuthenticationError.noResetPolicy }
             let person = try await visit(application, self.parameters(for: policy), .resettingPassword).account
             // The browser usually remembers the person who reset the password, and shows no page.
@@ -87,7 +87,8 @@ public final class TodoSession: Sendable {
         parameters.account = account
         _ = try await visit(application, parameters, .editingProfile)
         // The sign-in policy has its own token, which still contains the old name.
-        let renewed = SilentParameters(scopes: settings.scopes, account: account, forcesRefresh: true)
+        var renewed = SilentParameters(scopes: settings.scopes, account: account)
+        renewed.forcesRefresh = true
         return try await application.acquireTokenSilently(renewed).account
     }
 

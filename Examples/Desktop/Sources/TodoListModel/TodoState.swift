@@ -95,10 +95,11 @@ public struct TodoState: Sendable {
 
     /// Records an error. Visible content stays.
     public mutating func failed(_ error: any Error) {
-        let isCancelled = error is CancellationError || .interactionSuperseded ~= error
+        let known = error as? AuthenticationError
+        let isCancelled = error is CancellationError || known?.code == .interactionSuperseded
         switch page {
         case .inBrowser: page = home
-        case .loading where .interactionRequired ~= error:
+        case .loading where known?.family == .interactionRequired:
             account = nil
             page = .signedOut
         case .loading where !isCancelled: page = .failed

@@ -15,7 +15,7 @@ struct AdminConsentTests {
         _ authority: Authority,
         _ browser: any BrowserLauncher = SystemBrowserLauncher()
     ) throws -> PublicClientApplication {
-        var configuration = PublicClientApplication.Configuration(
+        var configuration = ClientConfiguration(
             clientID: "a b",
             authority: authority,
             cache: InMemoryTokenCache()
@@ -63,8 +63,8 @@ struct AdminConsentTests {
         ("admin_consent=True&tenant=t-1", .stateMismatch),
         ("admin_consent=True&tenant=t-1&state=s1&state=s1", .stateMismatch),
         ("error=access_denied&error_description=AADSTS65004&state=s2", .stateMismatch),
-        ("error=access_denied&error_description=AADSTS65004&state=s1", .userCancelled),
-        ("error=access_denied&admin_consent=True&tenant=t-1&state=s1", .userCancelled),
+        ("error=access_denied&error_description=AADSTS65004&state=s1", .accessDenied),
+        ("error=access_denied&admin_consent=True&tenant=t-1&state=s1", .accessDenied),
         ("admin_consent=False&tenant=t-1&state=s1", .malformedResponse),
         ("admin_consent=True&state=s1", .malformedResponse),
     ])

@@ -5,8 +5,8 @@ import IdentityClient
 import Testing
 
 @Suite struct PageChoiceTests {
-    private func configuration(_ page: PageChoice) throws -> PublicClientApplication.Configuration {
-        var configuration = PublicClientApplication.Configuration(
+    private func configuration(_ page: PageChoice) throws -> ClientConfiguration {
+        var configuration = ClientConfiguration(
             clientID: "abc",
             authority: try .entra(.common),
             cache: InMemoryTokenCache()

@@ -22,14 +22,14 @@ import Testing
     }
 
     /// The problem does not know whether an account is signed in: it may be the first sign-in that fails.
-    @Test(arguments: [AuthenticationError.Code.network, .connectionFailed, .nameNotResolved])
+    @Test(arguments: [AuthenticationError.Code.networkTimedOut, .connectionFailed, .nameNotResolved])
     func claimsNothingAboutTheSignInOffline(_ code: AuthenticationError.Code) throws {
         #expect(!(try #require(Problem(AuthenticationError(code, "Down."))).text.contains("signed in")))
     }
 
     @Test(arguments: [
-        (AuthenticationError.Code.accessDenied, true), (.userCancelled, true), (.interactionTimedOut, false),
-        (.network, false),
+        (AuthenticationError.Code.accessDenied, true), (.interactionTimedOut, false),
+        (.connectionFailed, false),
     ])
     func knowsADecisionFromAFailure(_ code: AuthenticationError.Code, _ expected: Bool) throws {
         #expect(try #require(Problem(AuthenticationError(code, "Text."))).isDecision == expected)
@@ -37,7 +37,7 @@ import Testing
 
     @Test(arguments: [
         (AuthenticationError.Code.keyringNoService, true), (.keyringLocked, true), (.cachePermissions, true),
-        (.network, false), (.invalidArgument, false),
+        (.connectionFailed, false), (.invalidArgument, false),
     ])
     func offersToGoOnWithoutTheCache(_ code: AuthenticationError.Code, _ expected: Bool) throws {
         #expect(try #require(Problem(AuthenticationError(code, "Text."))).concernsCache == expected)
@@ -68,7 +68,7 @@ import Testing
     }
 
     /// The library's words are English: people who read another language find them only in what is copied for support.
-    @Test(arguments: [AuthenticationError.Code.cacheFull, .userCancelled, .invalidIDToken, .invalidScope])
+    @Test(arguments: [AuthenticationError.Code.cacheFull, .accessDenied, .invalidIDToken, .invalidScope])
     func showsNoEnglishWordsOfTheLibraryToOthers(_ code: AuthenticationError.Code) {
         let error = AuthenticationError(code, "Words of the library.")
         #expect(Problem.text(of: error, isEnglish: false) != error.message)

@@ -87,7 +87,7 @@ import Testing
     }
 
     @Test func prefersItsRedirectURIToTheSettings() throws {
-        var configuration = PublicClientApplication.Configuration(
+        var configuration = ClientConfiguration(
             clientID: "abc",
             authority: try .entra(.common),
             cache: InMemoryTokenCache()
@@ -103,7 +103,7 @@ import Testing
 
     @Test func asksTheBrokerIfTold() throws {
         func use(_ arguments: [String]) throws -> BrokerUse {
-            var configuration = PublicClientApplication.Configuration(
+            var configuration = ClientConfiguration(
                 clientID: "abc",
                 authority: try .entra(.common),
                 cache: InMemoryTokenCache()

@@ -36,7 +36,7 @@ import Testing
         _ authority: Authority,
         person: TestIdentityProvider.Person
     ) throws -> SearchAccounts.Source {
-        var configuration = PublicClientApplication.Configuration(
+        var configuration = ClientConfiguration(
             clientID: "test-client",
             authority: authority,
             cache: cache

@@ -19,7 +19,7 @@ struct SessionTests {
     init() async throws {
         standIn = try await StandIn.start()
         browser = ScriptedBrowser(provider: nil, signingInAs: .alice)
-        var configuration = PublicClientApplication.Configuration(
+        var configuration = ClientConfiguration(
             clientID: standIn.addresses.clientID,
             authority: standIn.addresses.authority,
             cache: InMemoryTokenCache()

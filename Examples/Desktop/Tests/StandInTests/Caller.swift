@@ -16,7 +16,7 @@ struct Caller {
     init(_ standIn: StandIn, at authority: Authority, as person: TestIdentityProvider.Person = .alice) throws {
         self.standIn = standIn
         browser = ScriptedBrowser(provider: nil, signingInAs: person)
-        var configuration = PublicClientApplication.Configuration(
+        var configuration = ClientConfiguration(
             clientID: standIn.addresses.clientID,
             authority: authority,
             cache: InMemoryTokenCache()

@@ -39,7 +39,8 @@ struct FaultTests {
         let base64 = try #require(challenge.split(separator: #"claims=""#).last?.prefix { $0 != "\"" })
         let claims = String(decoding: try #require(Data(base64Encoded: String(base64))), as: UTF8.self)
 
-        let parameters = SilentParameters(scopes: ["User.Read"], account: token.account, claims: claims)
+        var parameters = SilentParameters(scopes: ["User.Read"], account: token.account)
+        parameters.claims = claims
         let stronger = try await caller.application.acquireTokenSilently(parameters)
         #expect(try await standIn.send("/v1.0/me", token: stronger.accessToken).status == 200)
         #expect(try await standIn.send("/v1.0/me", token: token.accessToken).status == 401)
@@ -55,7 +56,7 @@ struct FaultTests {
         let graph = AuthenticatedClient(application: caller.application, account: token.account, scopes: ["User.Read"])
         let me = standIn.addresses.graph.appending(path: "me")
         let error = await #expect(throws: AuthenticationError.self) { try await graph.get(me) }
-        #expect(error?.code.primary == .interactionRequired)
+        #expect(error?.family == .interactionRequired)
 
         var parameters = InteractiveParameters(scopes: ["User.Read"])
         parameters.account = token.account
@@ -84,6 +85,6 @@ struct FaultTests {
         #expect(try found.b2cAuthority(policy: "b2c_1_edit") == standIn.addresses.b2cAuthority(policy: "b2c_1_edit"))
         let nobody = try #require(URL(string: "http://127.0.0.1:9"))
         let error = await #expect(throws: AuthenticationError.self) { try await StandIn.Addresses(at: nobody) }
-        #expect(error?.code.primary == .network)
+        #expect(error?.family == .network)
     }
 }

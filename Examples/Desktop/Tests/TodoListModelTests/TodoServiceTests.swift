@@ -113,7 +113,7 @@ struct TodoServiceTests {
         let alice = try await service(standIn)
         standIn.b2c.revokeSessions(of: .alice)
         let error = try await #require(throws: AuthenticationError.self) { try await alice.tasks() }
-        #expect(error.code.primary == .interactionRequired)
+        #expect(error.family == .interactionRequired)
     }
 }
 

@@ -55,7 +55,7 @@ import TodoListModel
             $0.show([milk], of: alice.id)
             $0.failed(offline)
         }
-        #expect(state.tasks == [milk] && state.page == .tasks && code(state) == .network)
+        #expect(state.tasks == [milk] && state.page == .tasks && family(state) == .network)
     }
 
     @Test func showsAProblemInPlaceOfAListThatNeverCame() {
@@ -63,7 +63,7 @@ import TodoListModel
             $0.found(alice)
             $0.failed(offline)
         }
-        #expect(state.page == .failed && code(state) == .network)
+        #expect(state.page == .failed && family(state) == .network)
         state.retry()
         #expect(state.page == .loading && state.error == nil)
         state.failed(AuthenticationError(.signInExpired, "The sign-in expired."))
@@ -90,7 +90,7 @@ import TodoListModel
             $0.visit(.signingIn)
             $0.failed(AuthenticationError(.userCancelled, "Cancelled."))
         }
-        #expect(nobody.page == .signedOut && code(nobody) == .userCancelled)
+        #expect(nobody.page == .signedOut && family(nobody) == .userCancelled)
         let editing = state {
             $0.found(alice)
             $0.show([milk], of: alice.id)
@@ -137,4 +137,8 @@ import TodoListModel
     }
 
     private func code(_ state: TodoState) -> AuthenticationError.Code? { (state.error as? AuthenticationError)?.code }
+
+    private func family(_ state: TodoState) -> AuthenticationError.Family? {
+        (state.error as? AuthenticationError)?.family
+    }
 }

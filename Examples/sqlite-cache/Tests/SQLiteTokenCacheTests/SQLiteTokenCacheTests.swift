@@ -49,7 +49,7 @@ import Testing
         // Plays another program that has damaged the database.
         try await database.write { try $0.execute(sql: "DROP TABLE token_record") }
         let error = await #expect(throws: AuthenticationError.self) { try await cache.checkWritable(in: group) }
-        #expect(error?.code == .cache)
+        #expect(error?.family == .cache)
     }
 
     @Test(.enabled(if: geteuid() == 0, "only root can mount")) func saysBeforehandThatTheDiskIsFull() async throws {

@@ -27,7 +27,7 @@ struct TestSetup {
         let (windows, shown) = AsyncStream.makeStream(of: PageWindow.self)
         self.windows = windows
         presenter = WebViewPresenter(parent: parent) { shown.yield($0) }
-        var configuration = PublicClientApplication.Configuration(
+        var configuration = ClientConfiguration(
             clientID: "test-client",
             authority: try provider.listen(),
             cache: InMemoryTokenCache()

@@ -114,7 +114,7 @@ enum SignInWindow {
         } else {
             run("If a browser opens, finish signing in there.") {
                 // Acquires the token silently if possible, otherwise through the browser.
-                let account = try await app.acquireToken(scopes: ["email"]).account
+                let account = try await app.acquireTokenSilentlyOrInteractively(scopes: ["email"]).account
                 self.account = account
                 return "\(name(of: account)) is signed in."
             }
@@ -133,7 +133,7 @@ enum SignInWindow {
                 outcome = try await work()
             } catch let error as AuthenticationError {
                 outcome = error.message
-                if .cache ~= error.code { app = nil }
+                if error.family == .cache { app = nil }
             } catch is CancellationError {
                 outcome = "Cancelled."
             } catch {
@@ -165,7 +165,7 @@ enum SignInWindow {
     private static func close() async {
         task?.cancel()
         // The window that could tell a failure is gone.
-        _ = try? await app?.finishPendingRefreshes(within: .seconds(3))
+        _ = try? await app?.finishPendingWork(within: .seconds(3))
         exit(EXIT_SUCCESS)
     }
 }

@@ -7,7 +7,7 @@ public import IdentityClient
 /// ```swift
 /// try await cache.move(to: .encryptedFile, in: group)
 /// ```
-public struct TokenStore: Hashable, Sendable, CustomStringConvertible {
+public struct TokenLocation: Hashable, Sendable, CustomStringConvertible {
     /// The store's name in the recorded choice: `encrypted-file`, `keyring`, `file` or `memory`; for
     /// ``encryptedFile(key:)`` also the place of the key, such as `encrypted:credential=token-key`.
     public let name: String
@@ -20,23 +20,23 @@ public struct TokenStore: Hashable, Sendable, CustomStringConvertible {
     }
 
     /// Encrypted files. Their key is one item of the keyring: they are as fast as files, and protected like the keyring.
-    public static let encryptedFile = TokenStore(name: "encrypted-file")
+    public static let encryptedFile = TokenLocation(name: "encrypted-file")
 
     /// Encrypted files. Their key is in a file or a credential of systemd: for machines without a keyring.
     ///
     /// Each place of a key has its own files, so that moving the tokens to another key never mixes the two.
-    public static func encryptedFile(key: KeyFile) -> TokenStore {
-        TokenStore(name: "\(keyFilePrefix)\(key)", keyFile: key)
+    public static func encryptedFile(key: KeyFile) -> TokenLocation {
+        TokenLocation(name: "\(keyFilePrefix)\(key)", keyFile: key)
     }
 
     /// The keyring, one item for each record.
-    public static let keyring = TokenStore(name: "keyring")
+    public static let keyring = TokenLocation(name: "keyring")
 
     /// Files in clear text, which only the user can read.
-    public static let file = TokenStore(name: "file")
+    public static let file = TokenLocation(name: "file")
 
     /// Memory only: all accounts are signed out when the program ends.
-    public static let memory = TokenStore(name: "memory")
+    public static let memory = TokenLocation(name: "memory")
 
     private static let keyFilePrefix = "encrypted:"
 
@@ -65,7 +65,7 @@ public struct TokenStore: Hashable, Sendable, CustomStringConvertible {
 
 /// The stores that a program accepts, the best first.
 ///
-/// Tokens are stored in clear text only if ``TokenStore/file`` is listed.
+/// Tokens are stored in clear text only if ``TokenLocation/file`` is listed.
 ///
 /// ```swift
 /// let cache = DesktopTokenCache(
@@ -73,32 +73,32 @@ public struct TokenStore: Hashable, Sendable, CustomStringConvertible {
 ///     policy: .prefer(.encryptedFile, else: .memory)
 /// )
 /// ```
-public struct StorePolicy: Hashable, Sendable {
+public struct LocationPolicy: Hashable, Sendable {
     /// The stores from which one is chosen, the best first; at least one.
-    public let stores: [TokenStore]
+    public let locations: [TokenLocation]
 
     /// The stores that are never chosen, but used if they already hold the tokens.
-    public private(set) var alsoAccepted: [TokenStore] = []
+    public private(set) var alsoAccepted: [TokenLocation] = []
 
     /// Whether encrypted files with any key outside the keyring are used if they already hold the tokens.
     private var acceptsAnyKeyFile = false
 
     /// Encrypted files, or the keyring if it already holds the tokens; no other store.
-    public static let standard = StorePolicy.require(.encryptedFile).accepting(.keyring)
+    public static let standard = LocationPolicy.require(.encryptedFile).accepting(.keyring)
 
     /// Returns a policy with this store only.
-    public static func require(_ store: TokenStore) -> StorePolicy {
-        StorePolicy(stores: [store])
+    public static func require(_ store: TokenLocation) -> LocationPolicy {
+        LocationPolicy(locations: [store])
     }
 
     /// Returns a policy with this store and, if the machine does not have it, the next of `others`.
-    public static func prefer(_ store: TokenStore, else others: TokenStore...) -> StorePolicy {
-        StorePolicy(stores: [store] + others)
+    public static func prefer(_ store: TokenLocation, else others: TokenLocation...) -> LocationPolicy {
+        LocationPolicy(locations: [store] + others)
     }
 
     /// Returns the same policy, which also uses `stores` if one of them already holds the tokens, because of another program
     /// of the group, an earlier version, or a move.
-    public func accepting(_ stores: TokenStore...) -> StorePolicy {
+    public func accepting(_ stores: TokenLocation...) -> LocationPolicy {
         var policy = self
         policy.alsoAccepted += stores
         return policy
@@ -106,29 +106,29 @@ public struct StorePolicy: Hashable, Sendable {
 
     /// Returns the same policy, which also uses encrypted files with any key outside the keyring if they already hold the
     /// tokens.
-    package func acceptingAnyKeyFile() -> StorePolicy {
+    package func acceptingAnyKeyFile() -> LocationPolicy {
         var policy = self
         policy.acceptsAnyKeyFile = true
         return policy
     }
 
     /// Whether tokens in `store` are used.
-    public func accepts(_ store: TokenStore) -> Bool {
-        stores.contains(store) || alsoAccepted.contains(store) || acceptsAnyKeyFile && store.hasKeyFile
+    public func accepts(_ store: TokenLocation) -> Bool {
+        locations.contains(store) || alsoAccepted.contains(store) || acceptsAnyKeyFile && store.hasKeyFile
     }
 }
 
 /// The store of one group's tokens, and the reason for it.
 ///
 /// ```swift
-/// print(try await cache.openedStore(for: group).explanation)
+/// print(try await cache.openedLocation(for: group).explanation)
 /// ```
-public struct OpenedStore: Sendable {
+public struct OpenedLocation: Sendable {
     /// The group of programs that share the tokens.
     public let group: CacheGroup
 
     /// The store that holds the tokens.
-    public let store: TokenStore
+    public let location: TokenLocation
 
     /// The reason for this store.
     public let reason: Reason
@@ -138,7 +138,7 @@ public struct OpenedStore: Sendable {
     /// ```swift
     /// if case .fallback(let error) = opened.reason { warn(error.message) }
     /// ```
-    public enum Reason: Sendable {
+    @nonexhaustive public enum Reason: Sendable {
         /// The store was chosen before, or tokens were found in it.
         case remembered
         /// The store is the first that the policy lists.
@@ -150,9 +150,9 @@ public struct OpenedStore: Sendable {
     /// The store and the reason in words, without a secret.
     public var explanation: String {
         switch reason {
-        case .remembered: "The store '\(store)' was chosen before."
-        case .preferred: "The store '\(store)' is the first of the policy."
-        case .fallback(let error): "The store '\(store)' is used because there is no keyring. \(error.message)"
+        case .remembered: "The store '\(location)' was chosen before."
+        case .preferred: "The store '\(location)' is the first of the policy."
+        case .fallback(let error): "The store '\(location)' is used because there is no keyring. \(error.message)"
         }
     }
 }
