@@ -137,6 +137,9 @@ struct SignIn: Sendable {
             correlationID: context.correlationID
         )
         let result = AuthenticationResult(acquired, requested: scopes, rule: rule)
+        if case .failed(let error) = result.persistence {
+            context.logger.warning("The sign-in is not stored, and ends with the program. \(error.message)")
+        }
         let wanted = rule.matchable(scopes.map(\.rawValue))
         guard wanted.isEmpty || !wanted.isDisjoint(with: token.granted) else {
             throw context.error(

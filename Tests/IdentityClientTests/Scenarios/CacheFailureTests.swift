@@ -4,6 +4,7 @@ import FoundationEssentials
 import IdentityClient
 import IdentityTestSupport
 import IdentityTesting
+import Logging
 import Testing
 
 /// A failing cache does not count as a signed-out person.
@@ -24,6 +25,22 @@ struct CacheFailureTests {
         cache.refusesReads = false
         let hit = try await application.acquireTokenSilently(scopes: ["api.read"], account: first.account)
         #expect(hit.source == .cache)
+    }
+
+    /// A program that reads no `persistence` is told all the same: by its log, and before it ends.
+    @Test func tellsTwiceThatASignInIsNotStored() async throws {
+        let cache = UnreliableCache()
+        cache.refusedWrites = [.account]
+        let warnings = Warnings()
+        let setup = try TestSetup(cache: cache)
+        let (application, first) = try await setup.signedIn { $0.logger = Logger(label: "test") { _ in warnings } }
+        #expect(warnings.messages.value.filter { $0.hasPrefix("The sign-in is not stored, and ends with") }.count == 1)
+        let hit = try await application.acquireTokenSilently(scopes: ["api.read"], account: first.account)
+        #expect(hit.accessToken == first.accessToken)
+        let error = await #expect(throws: AuthenticationError.self) {
+            try await application.finishPendingWork(within: .milliseconds(20))
+        }
+        #expect(error?.family == .cache)
     }
 
     @Test func keepsASignInInMemoryUntilTheCacheRecovers() async throws {
@@ -208,5 +225,21 @@ struct CacheFailureTests {
             #expect(next.source == .identityProvider)
         }
         #expect(setup.provider.count(of: .token) == 4)
+    }
+}
+
+/// Keeps the warnings that are logged.
+private struct Warnings: LogHandler {
+    var logLevel = Logger.Level.warning
+    var metadata: Logger.Metadata = [:]
+    let messages = Shared<[String]>([])
+
+    subscript(metadataKey key: String) -> Logger.Metadata.Value? {
+        get { metadata[key] }
+        set { metadata[key] = newValue }
+    }
+
+    func log(event: LogEvent) {
+        messages.withLock { $0.append("\(event.message)") }
     }
 }
