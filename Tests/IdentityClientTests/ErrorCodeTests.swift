@@ -20,6 +20,14 @@ import Testing
         #expect(AuthenticationError.Code.invalidResponse ~= .invalidResponse)
     }
 
+    @Test func anErrorOfAFamilyAloneSaysNoMore() {
+        let family = AuthenticationError.Family.cache
+        let error = AuthenticationError(family, "There is no room.", retryAfter: .seconds(1))
+        #expect(error.family == family && error.code.rawValue == "cache" && error.retryAfter == .seconds(1))
+        #expect(AuthenticationError(.consentRequired, "Sign in.").family == .interactionRequired)
+        #expect(AuthenticationError(.init(rawValue: "own.code"), "A program's own.").family == .configuration)
+    }
+
     @Test func catchesByPattern() {
         do {
             throw AuthenticationError(.signInExpired, "Sign in again.")

@@ -31,7 +31,7 @@ public final class PublicClientApplication: Sendable {
     ///   character, `requestTimeout` is not above 0 and at most 60 s, `expirationLeeway` or `clockTolerance` is negative, a
     ///   broker is set and the authority is not Entra ID's, the authority cannot follow `dpop`, or one of
     ///   `extraTokenParameters` cannot be sent.
-    public init(_ configuration: Configuration) throws {
+    public init(_ configuration: ClientConfiguration) throws {
         try configuration.clientID.check()
         try configuration.clientSecret?.check()
         guard configuration.requestTimeout > .zero, configuration.requestTimeout <= EndpointClient.maximumDeadline,

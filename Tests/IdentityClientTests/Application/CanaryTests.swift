@@ -116,7 +116,7 @@ import Testing
         let token = SecurityToken(Self.secret, type: .jwt)
         let values: [Any] = [
             token, TokenExchangeParameters(.token(token), actor: token),
-            TokenExchangeResult(token: token, expiresOn: nil, refreshToken: Self.secret),
+            TokenExchangeResult(token: token, expiresOn: nil),
             result(), result(.failed(failure)), account(), record, [key: record], cache, configuration, application,
             try await request(), redirect,
             AuthenticationResult.Persistence.failed(failure), failure, ProofKey(verifier: Self.secret),

@@ -97,7 +97,8 @@ struct IdentityClaimsTests {
         let application = try setup.application()
         var request = ClaimsRequest()
         request.add("acr", to: .idToken, isEssential: true, values: ["gold"])
-        let parameters = InteractiveParameters(scopes: ["api.read"], claims: request.json)
+        var parameters = InteractiveParameters(scopes: ["api.read"])
+        parameters.claims = request.json
         setup.provider.tamperNextIDToken(with: .claim("acr", "silver"), .claim("acr", "gold"))
         try await expectError(.invalidIDToken) { try await application.acquireTokenInteractively(parameters) }
         #expect(try await application.acquireTokenInteractively(parameters).tenantProfile?.claims?.acr == "gold")

@@ -107,7 +107,8 @@ import Testing
 
     @Test func saysWhyThereIsNone() throws {
         func problem(_ environment: LaunchEnvironment, _ command: [String]? = nil) -> String {
-            PrivateWindow.problem(command: command, environment: environment)
+            let desktop = InteractionEnvironment(environment, command: nil).browserProblem
+            return PrivateWindow.problem(command: command, environment: environment, desktop)
         }
         #expect(problem(environment()).hasPrefix("the desktop has no default browser. Name a browser"))
         #expect(problem(environment(), ["w3m"]).hasPrefix("'w3m' is not a browser whose private window is known"))

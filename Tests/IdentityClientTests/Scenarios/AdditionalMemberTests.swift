@@ -19,7 +19,7 @@ struct AdditionalMemberTests {
             ? try SharedMSALCache(
                 .file(directory.path + "/msal.json"),
                 clientID: "test-client",
-                others: InMemoryTokenCache()
+                fallback: InMemoryTokenCache()
             ) : InMemoryTokenCache()
         let setup = try TestSetup(sharesMSALFile ? .entra : .openIDConnect, cache: cache)
         setup.provider.failNext(

@@ -60,7 +60,7 @@ struct ClientSecretScenarioTests {
         )
     }
 
-    @Test(arguments: [nil, "another"] as [ClientSecret?])
+    @Test(arguments: [nil, ClientSecret(rawValue: "another")])
     func saysThatItIsMissingOrWrong(_ secret: ClientSecret?) async throws {
         let application = try setup().application { $0.clientSecret = secret }
         let error = await #expect(throws: AuthenticationError.self) {

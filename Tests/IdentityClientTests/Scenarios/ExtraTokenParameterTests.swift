@@ -53,7 +53,7 @@ struct ExtraTokenParameterTests {
             ? try SharedMSALCache(
                 .file(directory.path + "/msal.json"),
                 clientID: "test-client",
-                others: InMemoryTokenCache()
+                fallback: InMemoryTokenCache()
             ) : InMemoryTokenCache()
         let setup = try TestSetup(profile, cache: cache)
         let (first, result) = try await setup.signedIn { $0.extraTokenParameters = ["resource": "a"] }

@@ -52,7 +52,12 @@ enum Compression {
     /// CRC-32 (RFC 1952 §8).
     private static func checksum(_ body: [UInt8]) -> UInt32 {
         let table = (0..<256).map { index in
-            (0..<8).reduce(UInt32(index)) { value, _ in value & 1 == 1 ? 0xEDB8_8320 ^ value >> 1 : value >> 1 }
+            var value = UInt32(index)
+            for _ in 0..<8 {
+                let half: UInt32 = value >> 1
+                value = value & 1 == 1 ? 0xEDB8_8320 ^ half : half
+            }
+            return value
         }
         return ~body.reduce(~UInt32(0)) { table[Int(($0 ^ UInt32($1)) & 0xFF)] ^ $0 >> 8 }
     }
