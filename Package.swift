@@ -235,7 +235,10 @@ let package = Package(
         // What is fuzzed, with the inputs that were kept; Scripts/fuzz makes a libFuzzer program of it.
         .testTarget(
             name: "FuzzingTests",
-            dependencies: ["IdentityClient", "IdentityMSALCaches", "OAuthWire", "LoopbackHTTP", httpTypes, logging],
+            dependencies: [
+                "IdentityClient", "IdentityMSALCaches", "OAuthWire", "LoopbackHTTP", "TokenForwarding", httpTypes,
+                logging,
+            ],
             exclude: ["Corpus", "LibFuzzer.swift"]
         ),
         // What those tests start many of. It is no product.
@@ -273,7 +276,10 @@ if isSet("IDENTITY_FUZZ") {
     package.targets.append(
         .executableTarget(
             name: "fuzz",
-            dependencies: ["IdentityClient", "IdentityMSALCaches", "OAuthWire", "LoopbackHTTP", httpTypes, logging],
+            dependencies: [
+                "IdentityClient", "IdentityMSALCaches", "OAuthWire", "LoopbackHTTP", "TokenForwarding", httpTypes,
+                logging,
+            ],
             path: "Tests/FuzzingTests",
             exclude: ["Corpus", "CorpusTests.swift"],
             swiftSettings: [.enableExperimentalFeature("Extern")]

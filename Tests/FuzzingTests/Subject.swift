@@ -14,6 +14,7 @@ enum Subject: String, CaseIterable {
     case nonce
     case clientInfo = "client-info"
     case sharedCache = "shared-cache"
+    case forwardedMessage = "forwarded-message"
 
     /// Reads `bytes` as the library would. Ends the program if an invariant does not hold.
     func read(_ bytes: [UInt8]) {
@@ -30,6 +31,7 @@ enum Subject: String, CaseIterable {
         case .nonce: Reading.nonce(bytes)
         case .clientInfo: Reading.clientInfo(bytes)
         case .sharedCache: Reading.sharedCache(bytes)
+        case .forwardedMessage: Reading.forwardedMessage(bytes)
         }
     }
 }
