@@ -22,14 +22,33 @@ struct Identityctl: AsyncParsableCommand {
             126 and 127 'exec' could not start the command; 1 anything else.
             """,
         version: LibraryVersion.current,
-        subcommands: [
-            LoginCommand.self, TokenCommand.self, ExecCommand.self, CallCommand.self, MCPCommand.self,
-            ExchangeCommand.self,
-            UserInfoCommand.self, IntrospectCommand.self, SSHCertificateCommand.self, AccountsCommand.self,
-            LogoutCommand.self, ImportCommand.self, AgentCommand.self, CacheCommand.self,
-            ProfileCommand.self, RegistrationCommand.self, IntegrateCommand.self, DoctorCommand.self,
-            RegisterSchemeCommand.self,
-            DeliverRedirectCommand.self, HelperCommand.self,
+        subcommands: [DeliverRedirectCommand.self],
+        groupedSubcommands: [
+            CommandGroup(
+                name: "Sign in",
+                subcommands: [
+                    LoginCommand.self, AccountsCommand.self, LogoutCommand.self, ProfileCommand.self,
+                    ImportCommand.self,
+                ]
+            ),
+            CommandGroup(
+                name: "Use tokens",
+                subcommands: [
+                    TokenCommand.self, CallCommand.self, ExecCommand.self, UserInfoCommand.self, IntrospectCommand.self,
+                    ExchangeCommand.self, SSHCertificateCommand.self,
+                ]
+            ),
+            CommandGroup(
+                name: "Set programs up",
+                subcommands: [
+                    IntegrateCommand.self, MCPCommand.self, AgentCommand.self, HelperCommand.self,
+                    RegisterSchemeCommand.self,
+                ]
+            ),
+            CommandGroup(
+                name: "Look after it",
+                subcommands: [DoctorCommand.self, CacheCommand.self, RegistrationCommand.self]
+            ),
         ]
     )
 
@@ -47,6 +66,7 @@ struct Identityctl: AsyncParsableCommand {
             if Helper.isHelp(arguments) { show(helpMessage(for: HelperCommand.self)) }
             if let command = HelperCommand(calledAs: words) { try await command.run() }
             try checkHelp(arguments)
+            try MistypedCommand.check(arguments, of: Self.self)
             // What follows -- is another program's.
             if let index = arguments.prefix(while: { $0 != "--" }).firstIndex(of: ShortHelp.wholeOption) {
                 arguments[index] = "--help"
@@ -101,11 +121,6 @@ struct Identityctl: AsyncParsableCommand {
     /// Refuses help for an unknown command. The argument parser would show the help of all commands.
     private static func checkHelp(_ arguments: [String]) throws {
         guard arguments.first == "help" else { return }
-        var command: any ParsableCommand.Type = Identityctl.self
-        for name in arguments.dropFirst() where name.utf8.first != UInt8(ascii: "-") {
-            guard let next = command.configuration.subcommands.first(where: { $0.configuration.commandName == name })
-            else { throw ValidationError("'\(name.printable)' is not a command. 'identityctl help' lists them.") }
-            command = next
-        }
+        try MistypedCommand.check(arguments.dropFirst().filter { $0.utf8.first != UInt8(ascii: "-") }, of: Self.self)
     }
 }

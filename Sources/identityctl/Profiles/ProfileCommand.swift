@@ -85,7 +85,7 @@ struct ProfileAddCommand: ToolCommand {
         }
         own += serves.map { ("serves", $0) }
         for setting in settings {
-            own.append(try Profile.assignment(setting))
+            own.append(try ProfileChange.assignment(setting))
         }
         if let secret = try session.environment.given("client-secret", nil) {
             guard !secret.text.utf8.hasControls else { throw UsageError("A secret has no control characters.") }
@@ -104,7 +104,7 @@ struct ProfileAddCommand: ToolCommand {
         try directory.write(text, as: name, replaces: replace)
         if !replace { directory.forgetAccount(of: name) }
         if let preset { session.console.line(preset.advice) }
-        session.console.line("Made \(directory.path(of: name)). To sign in: identityctl login --profile \(name)")
+        try session.done("Made \(directory.path(of: name)). To sign in: identityctl login --profile \(name)")
     }
 }
 
@@ -112,7 +112,11 @@ struct ProfileAddCommand: ToolCommand {
 struct ProfileListCommand: ToolCommand {
     static let configuration = CommandConfiguration(
         commandName: "list",
-        abstract: "Lists the profiles: name, provider, client id, and which is the default one."
+        abstract: "Lists the profiles: name, provider, client id, which is the default one, and whose each is.",
+        discussion: """
+            A profile is your own, one of the machine, or your copy of one of the machine, which stands above it and does not \
+            follow its changes.
+            """
     )
 
     @OptionGroup var output: OutputOptions
@@ -132,10 +136,11 @@ struct ProfileListCommand: ToolCommand {
                 rows.append(
                     JSONObject([
                         ("name", .string(name.text)), ("provider", .string(provider)), ("clientID", .string(client)),
-                        ("isDefault", .bool(isDefault)),
+                        ("isDefault", .bool(isDefault)), ("owner", .string(directory.owner(of: name).rawValue)),
                     ])
                 )
-                let columns = [name.text, provider.printable, client.printable] + (isDefault ? ["default"] : [])
+                let marks = [isDefault ? "default" : nil, directory.owner(of: name).words].compactMap(\.self)
+                let columns = [name.text, provider.printable, client.printable] + marks
                 text += columns.joined(separator: "\t") + "\n"
             } catch {
                 session.console.line("Warning: \(error)")
@@ -190,8 +195,13 @@ struct ProfileRemoveCommand: ToolCommand {
 
     func run(in session: Session) async throws {
         let name = try profile.profile()
-        try ProfileDirectory(session.environment).remove(name)
-        session.console.line("Removed the profile '\(name)'. Its tokens stay until they are signed out.")
+        let directory = try ProfileDirectory(session.environment)
+        try directory.remove(name)
+        try session.done(
+            directory.isOfMachine(name)
+                ? "Removed your copy of the profile '\(name)'. The machine's counts again: \(directory.sharedPath(of: name))"
+                : "Removed the profile '\(name)'. Its tokens stay until they are signed out."
+        )
     }
 }
 
@@ -214,13 +224,18 @@ struct ProfileDefaultCommand: ToolCommand {
     func run(in session: Session) async throws {
         let directory = try ProfileDirectory(session.environment)
         guard name == nil || !unset else { throw UsageError("Give a name or --unset, not both.") }
-        if unset { return try directory.setDefault(nil) }
+        if unset {
+            try directory.setDefault(nil)
+            return try session.done("There is no default profile.")
+        }
         guard let name else {
             let name = try directory.defaultName()?.text
             let report = JSONObject([("default", name.map { .string($0) } ?? .null)])
             return try session.result((session.isJSON ? report.line : name ?? "none") + "\n")
         }
-        try directory.setDefault(try ProfileName(Given(text: name, origin: "NAME")))
+        let chosen = try ProfileName(Given(text: name, origin: "NAME"))
+        try directory.setDefault(chosen)
+        try session.done("The profile '\(chosen)' is the default one.")
     }
 }
 

@@ -56,7 +56,7 @@ struct ProfileEditCommand: ToolCommand {
             throw UsageError("\(mistake.message) \(hint)")
         }
         unsafe unlink(draft)
-        session.console.line("Changed the profile '\(name)'.")
+        try session.done("Changed the profile '\(name)'.")
     }
 
     /// Runs the editor, a program's name with options, in this terminal until the person closes it. It gets none of the

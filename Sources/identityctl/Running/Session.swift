@@ -240,6 +240,12 @@ final class Session: Sendable {
         try StandardStream.output.write(text)
     }
 
+    /// Tells what a command without another result has done: the person, or with `--json` the reader of the result.
+    func done(_ text: String) throws {
+        guard isJSON else { return console.line(text) }
+        try result(JSONObject([("done", .string(text))]).line + "\n")
+    }
+
     /// Reports an error. With `--json`, the last line is the error as JSON.
     func report(_ error: any Error, advice: String? = nil) {
         if let advice, isJSON { console.line(advice) }

@@ -131,6 +131,7 @@ struct ShortHelp {
         let words = usage.split(separator: " ").dropFirst(2).prefix {
             $0.utf8.allSatisfy { (0x61...0x7A).contains($0) || $0 == 0x2D }
         }
+        if words.isEmpty { return pageOfTool(lines) }
         guard let row = all[words.joined(separator: " ")] ?? words.first.flatMap({ all[String($0)] }),
             let start = lines.firstIndex(where: { $0.hasPrefix("OPTIONS:") })
         else { return help }
@@ -160,6 +161,24 @@ struct ShortHelp {
         }
         while page.last?.isEmpty == true { page.removeLast() }
         if left > 0 { page += ["", "\(left) more options, and more about these: \(name) \(wholeOption)"] }
+        return page.joined(separator: "\n")
+    }
+
+    /// Returns the first page of the tool's own help: examples, and the commands in groups.
+    private static func pageOfTool(_ help: ArraySlice<Substring>) -> String {
+        let end = " SUBCOMMANDS:"
+        let examples = ["login --profile work", "token --profile work", "integrate git --profile work"]
+        var page = [
+            help.prefix { !$0.isEmpty }.joined(separator: " "), "", "USAGE: identityctl COMMAND [OPTION...]", "",
+        ]
+        page += ["EXAMPLES:"] + examples.map { "  identityctl \($0)" } + [""]
+        let groups = help.drop { !$0.hasSuffix(end) }.filter { !$0.hasPrefix("  See ") }
+        page += groups.map { $0.hasSuffix(end) ? "\($0.dropLast(end.count)):" : String($0) }
+        while page.last?.isEmpty == true { page.removeLast() }
+        page += [
+            "", "More: 'identityctl COMMAND --help', and 'identityctl --help-all' for the exit statuses. Manuals:",
+            "man identityctl-guide, identityctl-integrations, identityctl-token (and so on)",
+        ]
         return page.joined(separator: "\n")
     }
 

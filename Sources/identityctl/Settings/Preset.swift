@@ -21,7 +21,8 @@ struct Preset: Sendable {
     static func named(_ name: String) throws -> Preset {
         guard let preset = all.first(where: { $0.name == name }) else {
             throw UsageError(
-                "--preset: '\(name.printable)' is not a preset. Possible are: \(names.joined(separator: ", "))."
+                "--preset: '\(name.printable)' is not a preset.\(Suggestion.text(for: name, among: names)) Possible are: "
+                    + "\(names.joined(separator: ", "))."
             )
         }
         return preset

@@ -118,10 +118,10 @@ struct Profile: Sendable {
         return Line(number: number, name: name, value: value)
     }
 
-    /// Returns the name that was meant, if it was written like a variable.
+    /// Returns the name that was meant, after a blank: it may be written like a variable, or mistyped.
     static func hint(at name: String) -> String {
         let plain = name.lowercased().replacing("_", with: "-")
-        return names.contains(plain) ? " Write: \(plain)" : ""
+        return names.contains(plain) ? " Write: \(plain)" : Suggestion.text(for: plain, among: names.sorted())
     }
 
     private static func trimmed(_ text: Substring) -> Substring {

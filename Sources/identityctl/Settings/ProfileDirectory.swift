@@ -39,7 +39,8 @@ struct ProfileDirectory: Sendable {
     /// The path of the person's own profile.
     func path(of name: ProfileName) -> String { "\(directory)/\(name).conf" }
 
-    private func sharedPath(of name: ProfileName) -> String { "\(shared)/profiles/\(name).conf" }
+    /// The path of the machine's profile.
+    func sharedPath(of name: ProfileName) -> String { "\(shared)/profiles/\(name).conf" }
 
     /// The place of what is known of resources; `nil` without a home directory.
     var resourceDirectory: String? { state.map { "\($0)/resources" } }
@@ -69,7 +70,7 @@ struct ProfileDirectory: Sendable {
     /// - Throws: `UsageError` if there is no such profile, or if its file cannot be used.
     func profile(named name: ProfileName) throws -> Profile {
         guard let (path, bytes, mode) = try found(name) else {
-            throw UsageError("There is no profile '\(name)'. 'identityctl profile list' lists them.")
+            throw absent(name, "'identityctl profile list' lists them.")
         }
         let profile = try Profile(name, path: path, parsing: bytes)
         let isPublic = try Variables([:]).above(profile).isOn("client-secret-is-public", false)
@@ -101,9 +102,16 @@ struct ProfileDirectory: Sendable {
     /// - Throws: `UsageError` if there is no such profile.
     func text(of name: ProfileName) throws -> [UInt8] {
         guard let found = try found(name) else {
-            throw UsageError("There is no profile '\(name)'. 'identityctl profile add' makes one.")
+            throw absent(name, "'identityctl profile add' makes one.")
         }
         return found.bytes
+    }
+
+    private func absent(_ name: ProfileName, _ advice: String) -> UsageError {
+        let names = (try? names()) ?? []  // what cannot be listed is not proposed
+        return UsageError(
+            "There is no profile '\(name)'.\(Suggestion.text(for: name.text, among: names.map(\.text))) \(advice)"
+        )
     }
 
     /// The path of the text that a person edits. It is no profile, because the name begins with a dot.
@@ -167,6 +175,9 @@ struct ProfileDirectory: Sendable {
 
     /// Whether the person has a profile of the name. One of the machine is none, unless the person has a changed copy of it.
     func isOwn(_ name: ProfileName) -> Bool { SystemCall.exists(path(of: name)) }
+
+    /// Whether the machine has a profile of the name.
+    func isOfMachine(_ name: ProfileName) -> Bool { SystemCall.exists(sharedPath(of: name)) }
 
     /// Whether a profile is one of the machine that the person has never signed in with.
     func isUnused(_ name: ProfileName) -> Bool {

@@ -25,7 +25,11 @@ struct IntegrateCommand: ToolCommand {
             """
     )
 
-    @Argument(help: "The tool.")
+    @Argument(
+        help: ArgumentHelp("The tool: \(IntegratedTool.allValueStrings.joined(separator: ", ")).", valueName: "tool"),
+        completion: IntegratedTool.defaultCompletionKind,
+        transform: IntegratedTool.named
+    )
     var tool: IntegratedTool
 
     @Option(
@@ -85,18 +89,18 @@ struct IntegrateCommand: ToolCommand {
         for change in plan.changes { session.console.line(change.text) }
         for note in plan.notes { session.console.line("Note: \(note)") }
         for line in plan.advice { session.console.line(line) }
-        guard plan.advice.isEmpty else { return session.console.line("Nothing was changed.") }
+        guard plan.advice.isEmpty else { return try session.done("Nothing was changed.") }
         guard !plan.changes.isEmpty else {
-            session.console.line("Nothing to change: \(tool.name) is\(undo ? " not" : "") set up.")
+            try session.done("Nothing to change: \(tool.name) is\(undo ? " not" : "") set up.")
             return undo ? () : try await tryStart(subject?.server, home, session)
         }
-        guard !dryRun else { return session.console.line("Nothing was changed, because of --dry-run.") }
+        guard !dryRun else { return try session.done("Nothing was changed, because of --dry-run.") }
         for change in plan.changes {
             try Task.checkCancellation()
             try await change.perform(in: home)
         }
-        guard !undo else { return session.console.line("Undone.") }
-        session.console.line("Done. To undo this, run: \(undoing)")
+        guard !undo else { return try session.done("Undone.") }
+        try session.done("Done. To undo this, run: \(undoing)")
         try await tryStart(subject?.server, home, session)
     }
 

@@ -10,9 +10,24 @@ extension IntegratedTool: ExpressibleByArgument {
         .cursor, .gemini, .opencode, .msmtp, .mutt, .neomutt, .mbsync, .aerc, .rclone,
     ]
 
+    /// Programs that read another one's settings.
+    private static let others = ["podman": "containers", "skopeo": "containers", "buildah": "containers"]
+
     init?(argument: String) {
-        guard let tool = Self.all.first(where: { $0.name == argument }) else { return nil }
+        let name = Self.others[argument] ?? argument
+        guard let tool = Self.all.first(where: { $0.name == name }) else { return nil }
         self = tool
+    }
+
+    /// - Throws: `UsageError` that names the tool that was meant.
+    static func named(_ name: String) throws -> IntegratedTool {
+        guard let tool = IntegratedTool(argument: name) else {
+            throw UsageError(
+                "'\(name.printable)' is no tool that can be set up."
+                    + Suggestion.text(for: name, among: allValueStrings + others.keys.sorted())
+            )
+        }
+        return tool
     }
 
     static var allValueStrings: [String] { all.map(\.name) }

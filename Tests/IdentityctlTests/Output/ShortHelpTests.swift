@@ -31,8 +31,19 @@ import Testing
         #expect(page.hasSuffix("identityctl login --help-all"))
     }
 
-    @Test func leavesTheListOfCommandsAsItIs() {
-        let help = Identityctl.helpMessage()
-        #expect(ShortHelp.firstPage(of: help) == help)
+    @Test func showsTheCommandsInGroupsAfterThreeExamples() {
+        let page = ShortHelp.firstPage(of: Identityctl.helpMessage())
+        let lines = page.split(separator: "\n").map(String.init)
+        #expect(lines.filter { $0.hasPrefix("  identityctl ") }.count == 3)
+        #expect(
+            lines.filter { $0.hasSuffix(":") && $0 == $0.uppercased() }
+                == ["EXAMPLES:", "SIGN IN:", "USE TOKENS:", "SET PROGRAMS UP:", "LOOK AFTER IT:"]
+        )
+        for command in Identityctl.configuration.subcommands where command.configuration.shouldDisplay {
+            let name = command.configuration.commandName ?? ""
+            #expect(lines.contains { $0.hasPrefix("  \(name) ") }, "\(name)")
+        }
+        #expect(page.contains("man identityctl-guide") && !page.contains("126 and 127"))
+        #expect(lines.allSatisfy { $0.count <= 100 })
     }
 }

@@ -287,9 +287,46 @@ import Testing
         #expect(try String(contentsOf: home.file, encoding: .utf8) == "# mine\n\(rest)")
     }
 
+    @Test(.timeLimit(.minutes(1))) func addsALineToAListAndTakesOneAway() async throws {
+        let home = try await Home()
+        let (git, registry) = ("https://git.example.com", "https://registry.example.com")
+        let added = try await home.run([
+            "profile", "set", "work", "serves+=\(git)", "serves+=\(registry)", "serves+=\(git)",
+        ])
+        #expect(added.status == 0 && !added.errors.contains("Gone"), "\(added)")
+        let both = try String(contentsOf: home.file, encoding: .utf8)
+        #expect(both.hasSuffix("serves = \(git)\nserves = \(registry)\n"), "\(both)")
+        let taken = try await home.run(["profile", "set", "work", "serves-=\(git)", "--json"])
+        #expect(taken.status == 0 && taken.output.hasPrefix(#"{"done":"Changed "#), "\(taken)")
+        #expect(
+            taken.output.contains("Gone: serves = \(git).".replacing("/", with: #"\/"#)) || taken.output.contains(git)
+        )
+        let replaced = try await home.run(["profile", "set", "work", "serves=https://other.example.com"])
+        #expect(replaced.errors.contains("Gone: serves = \(registry)."), "\(replaced)")
+        #expect(try await home.run(["profile", "set", "work", "serves-=https://other.example.com"]).status == 0)
+        #expect(try await !home.run(["profile", "show", "work"]).output.contains("serves"))
+    }
+
+    /// With `--json`, a command without another result says what it has done.
+    @Test(.timeLimit(.minutes(1))) func answersInJSONWhereItIsAskedFor() async throws {
+        let home = try await Home()
+        let commands = [
+            ["default", "work"], ["default", "--unset"], ["set", "work", "prompt=login"], ["unset", "work", "prompt"],
+            ["remove", "work"], ["add", "new", "--issuer", "https://id.example.com", "--client-id", "a"],
+        ]
+        for words in commands {
+            let outcome = try await home.run(["profile"] + words + ["--json"])
+            #expect(outcome.status == 0 && outcome.output.hasPrefix(#"{"done":""#), "\(outcome)")
+        }
+    }
+
     @Test(
         .timeLimit(.minutes(1)),
         arguments: [
+            (["set", "work", "issuer+=https://id.example.com"], "one line only"),
+            (["set", "work", "serves-=https://git.example.com"], "has no line 'serves"),
+            (["set", "work", "scoep=a"], "Did you mean 'scope'?"),
+            (["set", "wrok", "scope=a"], "Did you mean 'work'?"),
             (["set", "work", "scope"], "NAME=VALUE"), (["set", "work", "max-age=x"], "whole number"),
             (["set", "work", "client-secret=s"], "command lines"), (["set", "work", "to=file"], "not an option"),
             (["set", "work", "scope=a\u{1B}"], "control character"), (["unset", "work", "prompt"], "no line 'prompt'"),

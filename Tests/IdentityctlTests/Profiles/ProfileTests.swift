@@ -46,7 +46,7 @@ import Testing
 
     @Test(arguments: ["Client-ID", "client_id", "CLIENT_ID"]) func namesTheLineThatWasMeant(_ name: String) throws {
         #expect(try refusal(Array("\(name) = a".utf8)).hasSuffix(" Write: client-id"))
-        let set = #expect(throws: UsageError.self) { try Profile.assignment("\(name)=a") }
+        let set = #expect(throws: UsageError.self) { try ProfileChange.assignment("\(name)=a") }
         #expect(set?.message.hasSuffix(" Write: client-id") == true)
     }
 

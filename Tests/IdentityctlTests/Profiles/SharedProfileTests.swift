@@ -39,6 +39,15 @@ import Testing
         #expect(try directory.names().map(\.text) == ["own", "work"])
     }
 
+    @Test func haveAnOwner() throws {
+        try directory.write("client-id = own\n", as: name("own"), replaces: false)
+        #expect(try directory.owner(of: name("work")) == .machine && directory.owner(of: name("own")) == .person)
+        try directory.write("client-id = mine\n", as: name("work"), replaces: false)
+        #expect(try directory.owner(of: name("work")) == .copy)
+        try directory.remove(name("work"))
+        #expect(try directory.owner(of: name("work")) == .machine)
+    }
+
     @Test func haveADefaultBelowThePersonsChoice() throws {
         try share("second", "client-id = second\n")
         #expect(try directory.usualName() == nil)

@@ -1,0 +1,57 @@
+// Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
+
+import ArgumentParser
+import Testing
+
+@testable import identityctl
+
+@Suite struct SuggestionTests {
+    @Test(arguments: [
+        ("lgoin", "login"), ("accouts", "accounts"), ("scop", "scope"), ("podmn", "podman"), ("prof", "profile"),
+        ("Login", "login"), ("wrok", "work"),
+    ])
+    func findsTheNearestName(word: String, name: String) {
+        let names = ["accounts", "login", "logout", "podman", "profile", "scope", "work"]
+        #expect(Suggestion.nearest(to: word, among: names) == name)
+    }
+
+    @Test(arguments: ["", "x", "banana", "zz", String(repeating: "login", count: 20)])
+    func findsNoneThatIsFar(word: String) {
+        #expect(Suggestion.text(for: word, among: ["login", "logout", "profile"]) == "")
+    }
+
+    @Test(arguments: [
+        (["lgoin"], "Did you mean 'login'?"), (["profile", "lst"], "Did you mean 'list'?"),
+        (["agent", "start"], "Did you mean 'run'?"),
+        (["cache", "mvoe"], "of 'identityctl cache'. Did you mean 'move'?"),
+        (["--profile", "x", "token"], "identityctl token --profile x"),
+        (["login", "--client-secret=a"], "IDENTITYCTL_CLIENT_SECRET"), (["banana"], "'identityctl help' lists them"),
+    ])
+    func refusesACommandThatIsNone(words: [String], hint: String) throws {
+        let error = try #require(throws: ValidationError.self) {
+            try MistypedCommand.check(words, of: Identityctl.self)
+        }
+        #expect("\(error)".contains(hint), "\(error)")
+    }
+
+    @Test(arguments: [
+        [], ["--version"], ["login"], ["agent"], ["agent", "--socket", "x"], ["exec", "--", "--client-secret"],
+        ["cache"], ["help", "token"], ["call", "https://api.example.com"], ["--help"],
+    ])
+    func letsTheOthersPass(words: [String]) throws {
+        try MistypedCommand.check(words, of: Identityctl.self)
+    }
+
+    @Test func knowsProgramsThatReadAnothersSettings() throws {
+        for name in ["podman", "skopeo", "buildah", "containers"] {
+            #expect(try IntegratedTool.named(name).name == "containers")
+        }
+        let error = try #require(throws: UsageError.self) { try IntegratedTool.named("dockr") }
+        #expect(error.message.contains("Did you mean 'docker'?"))
+    }
+
+    @Test func namesTheLineOfAProfile() {
+        let error = #expect(throws: UsageError.self) { try ProfileChange.assignment("scop=email") }
+        #expect(error?.message.contains("Did you mean 'scope'?") == true)
+    }
+}
