@@ -54,6 +54,7 @@ struct TokenCommand: ToolCommand {
         let source = ApplicationSource(application: try session.application(provider))
         guard let result = try await source.stored(wanted) else { return false }
         session.warn(of: HandedToken(result: result), wanted)
+        try await session.bindProfile(to: result.account)
         try await session.write(result, isPersistent: true)
         return true
     }
@@ -70,7 +71,7 @@ struct TokenCommand: ToolCommand {
         if try file.isGiven { return try await write(in: session) }
         let wanted = try WantedToken(token, account, silent, session.environment)
         let source = try session.source(provider, for: "token", reuses: true)
-        let token = try await ShortLifeWarning(base: source, session: session).token(wanted)
+        let token = try await acquire(wanted, from: ShortLifeWarning(base: source, session: session), in: session)
         if let report = token.report { return try session.write(token, report) }
         let isPersistent = !(session.made?.configuration.cache is InMemoryTokenCache)
         try await session.write(token.result, token.idToken, isPersistent: isPersistent)
@@ -78,6 +79,20 @@ struct TokenCommand: ToolCommand {
 }
 
 extension TokenCommand {
+    /// Acquires the token. Where the profile has a line `sign-in = when-needed`, a sign-in at this desktop comes first if one is
+    /// needed: mail programs and others run this command, and no helper.
+    private func acquire(
+        _ wanted: WantedToken,
+        from source: any TokenSource,
+        in session: Session
+    ) async throws -> HandedToken {
+        guard let profile = session.environment.profile, profile.isNamed, profile.own("sign-in") != nil else {
+            return try await source.token(wanted)
+        }
+        let login = sharedOptions.replacing("--profile", with: profile.name.text)
+        return try await session.token(wanted, from: source, under: session.environment, signingInBy: login)
+    }
+
     /// Writes the token into a file, and keeps it fresh if that is wanted.
     func write(in session: Session) async throws {
         let file = TokenFile(try self.file.path(), isLocked: self.file.watch)

@@ -44,7 +44,7 @@ struct HelperSource: Sendable {
             wanted.refusedToken = refused
             wanted.person = route.person
             let source = try session.source(command.provider, route, for: "helper", asksPassPhrases: false)
-            let token = try await acquire(wanted, from: source, in: session)
+            let token = try await session.token(wanted, from: source, under: route.variables, signingInBy: advised)
             if token.report == nil { _ = await session.storageFailure(of: token.result) }
             return try token.checked()
         } catch let other as NoTokenOfPerson {
@@ -54,29 +54,6 @@ struct HelperSource: Sendable {
             return nil
         } catch {
             throw HelperFailure(cause: error, options: advised)
-        }
-    }
-
-    /// Acquires the token; where a line `sign-in` allows it, after a sign-in at this desktop.
-    private func acquire(
-        _ wanted: WantedToken,
-        from source: any TokenSource,
-        in session: Session
-    ) async throws -> HandedToken {
-        let variables = route.variables
-        return try await Asking.result(try .ofHelper(variables)) {
-            try await source.token(wanted)
-        } signingIn: { error in
-            guard let directory = try ProfileDirectory(variables).signInPath(of: variables.profile) else { throw error }
-            let signIn = DesktopSignIn(login: advised) { variables[$0] != nil }
-            try await signIn.run(inTurn: SignInTurn(directory: directory), after: error, session.console) {
-                do {
-                    _ = try await source.token(wanted)
-                    return true
-                } catch AuthenticationError.Code.interactionRequired {
-                    return false
-                }
-            }
         }
     }
 

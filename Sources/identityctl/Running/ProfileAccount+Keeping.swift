@@ -49,6 +49,20 @@ extension Session {
         setAccountOfProfile(ProfileAccount(of: account))
     }
 
+    /// Makes the account whose token is used the profile's, if the profile has none yet and no other account is signed in for its
+    /// client and resource, and says so. If that cannot be kept, the next use tries again.
+    func bindProfile(to account: Account) async throws {
+        guard let profile = environment.profile, profile.isNamed, profile.keepsAccount, profile.account == nil,
+            !profile.namesAccount, let application = made, try await application.allAccounts().count == 1
+        else { return }
+        let own = ProfileAccount(of: account)
+        guard (try? ProfileDirectory(environment).keep(own, of: profile)) != nil else { return }
+        use(profile.belonging(to: own))
+        console.line(
+            "The profile '\(profile.name)' is \(account.shortLabel)'s from now on: the only account that is signed in."
+        )
+    }
+
     /// Makes an account the profile's, in place of any other.
     ///
     /// - Returns: Whether there is a profile that takes one.

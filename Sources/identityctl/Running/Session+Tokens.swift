@@ -25,12 +25,39 @@ extension Session {
         asksPassPhrases: Bool = true,
         reuses: Bool = false
     ) throws -> any TokenSource {
+        let isOwn = route == nil
         let route = route ?? self.route
         if let agent = route.agent { return try AgentSource(agent, options, route, for: command) }
         let made = reuses ? made : nil
         let application =
             try made ?? application(options, under: route.variables, asksPassPhrases: asksPassPhrases)
-        return IDTokens(base: ApplicationSource(application: application, console: console))
+        let source = IDTokens(base: ApplicationSource(application: application, console: console))
+        return isOwn ? ProfileBinding(base: source, session: self) : source
+    }
+
+    /// Returns the token; where a line `sign-in` allows it, after a sign-in at this desktop.
+    ///
+    /// - Parameter login: The options of the command that signs in.
+    func token(
+        _ wanted: WantedToken,
+        from source: any TokenSource,
+        under variables: Variables,
+        signingInBy login: SharedOptions
+    ) async throws -> HandedToken {
+        try await Asking.result(try .ofHelper(variables)) {
+            try await source.token(wanted)
+        } signingIn: { error in
+            guard let directory = try ProfileDirectory(variables).signInPath(of: variables.profile) else { throw error }
+            let signIn = DesktopSignIn(login: login) { variables[$0] != nil }
+            try await signIn.run(inTurn: SignInTurn(directory: directory), after: error, console) {
+                do {
+                    _ = try await source.token(wanted)
+                    return true
+                } catch AuthenticationError.Code.interactionRequired {
+                    return false
+                }
+            }
+        }
     }
 
     /// Returns the application object that options and lines describe, for a command that needs more of it than tokens.
@@ -87,6 +114,18 @@ extension Session {
     }
 }
 
+/// Tokens of a source. The first of a profile without an account binds it to the only account that is signed in.
+struct ProfileBinding: TokenSource {
+    let base: any TokenSource
+    let session: Session
+
+    func token(_ wanted: WantedToken) async throws -> HandedToken {
+        let token = try await base.token(wanted)
+        try await session.bindProfile(to: token.result.account)
+        return token
+    }
+}
+
 /// Tokens of a source, with a warning of one that is good for a shorter time than wanted.
 struct ShortLifeWarning: TokenSource {
     let base: any TokenSource
@@ -129,7 +168,7 @@ struct TokenAccess: Sendable {
         let route = session.route
         (self.session, profile) = (session, route.variables.profile)
         named = try route.variables.given("account", account.account)
-        source = try session.source(options, route, for: command)
+        source = try session.source(options, for: command)
         guard route.agent == nil, let application = session.made else {
             self.application = try session.application(AgentSource.configuration)
             (self.account, place) = (AgentSource.account, nil)

@@ -44,6 +44,23 @@ import Testing
         #expect(desktop.person.setup.provider.count(of: .token) == 1)
     }
 
+    /// Mail programs and rclone run this command, and no helper.
+    @Test(.timeLimit(.minutes(1))) func openTheTabForTheCommandThatPrintsAToken() async throws {
+        let plain = try await Desktop()
+        let refused = try await Tool.run(["token", "--profile", "work"], plain.variables)
+        #expect(refused.status == 2 && plain.browser.address == nil)
+        let desktop = try await Desktop("sign-in=when-needed")
+        let programs = try (0..<3).map { _ in try Tool(["token", "--profile", "work"], desktop.variables) }
+        let address = try await programs[0].poll("a page") { desktop.browser.address }
+        try await ScriptedBrowser(provider: nil).visit(try #require(URL(string: address)))
+        for program in programs {
+            let outcome = try await program.outcome()
+            let token = String(outcome.output.dropLast())
+            #expect(outcome.status == 0 && desktop.person.setup.provider.accepts(accessToken: token), "\(outcome)")
+        }
+        #expect(desktop.person.setup.provider.count(of: .authorization) == 1)
+    }
+
     @Test(.timeLimit(.minutes(1))) func openNoFurtherTabAfterASignInThatCameToNothing() async throws {
         let desktop = try await Desktop("sign-in=when-needed", "timeout=1")
         let helpers = try (0..<3).map { _ in try desktop.helper() }
