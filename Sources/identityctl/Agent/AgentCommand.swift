@@ -181,7 +181,7 @@ extension AgentControlCommand {
 
     func run(in session: Session) async throws {
         _ = try await ask(Self.request, session)
-        session.console.line(Self.done)
+        try session.done(Self.done)
     }
 }
 
@@ -205,6 +205,9 @@ struct AgentStatusCommand: ToolCommand {
             report["version"] = answer.string("version").map { .string($0) }
             return try session.result(report.line + "\n")
         }
+        if session.console.isTerminal, let version = answer.string("version") {
+            session.console.line("The agent's version is \(version.printable).")
+        }
         try session.result(([isLocked ? "locked" : "unlocked"] + names.map(\.printable)).joined(separator: "\n") + "\n")
     }
 }
@@ -223,7 +226,7 @@ struct AgentLockCommand: AgentControlCommand {
 
     func run(in session: Session) async throws {
         _ = try await AgentClient(socket: try socket.nearest(session.environment)).ask(Self.request)
-        session.console.line(Self.done)
+        try session.done(Self.done)
     }
 }
 
@@ -246,7 +249,7 @@ struct AgentUnlockCommand: AgentControlCommand {
             let text = try await session.passPhrases.ask("Pass phrase of \(key)")
             _ = try await ask(.unlock(AgentRequest.PassPhrase(key: key, text: text)), session)
         }
-        session.console.line(Self.done)
+        try session.done(Self.done)
     }
 }
 

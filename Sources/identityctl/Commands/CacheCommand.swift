@@ -78,7 +78,7 @@ struct CacheMoveCommand: ToolCommand {
         let (cache, group) = try provider.desktopCache(session)
         let old = try await cache.rememberedStore(of: group)
         try await cache.move(to: store, in: group)
-        session.console.line(
+        try session.done(
             old == store
                 ? "The tokens rest in '\(store)' already."
                 : old.map { "Moved the tokens from '\($0)' to '\(store)'." } ?? "From now on tokens rest in '\(store)'."
@@ -122,7 +122,7 @@ struct CacheCreateKeyCommand: ToolCommand {
         let given = path.hasPrefix("/") ? path : "\(FileManager.default.currentDirectoryPath)/\(path)"
         let key = try Given(text: given, origin: "PATH").checked { try KeyFile(path: given) }
         try await key.create(passPhrase: passPhrase ? try await newPassPhrase(session) : nil)
-        session.console.line("Made a key. To use it: identityctl login --cache \("encrypted:\(key)".shellWord)")
+        try session.done("Made a key. To use it: identityctl login --cache \("encrypted:\(key)".shellWord)")
     }
 }
 

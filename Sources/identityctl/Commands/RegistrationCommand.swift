@@ -90,7 +90,8 @@ struct RegistrationRemoveCommand: ToolCommand {
                 cache: provider.cacheOfRegistrations(session)
             )
         }
-        if try known.forget(resource.text) != nil { session.console.line("Forgotten: \(resource.text.printable)") }
+        _ = try known.forget(resource.text)
+        try session.done("Forgotten: \(resource.text.printable)")
     }
 }
 

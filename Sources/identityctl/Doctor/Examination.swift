@@ -39,7 +39,9 @@ enum Examination {
         case .failure(let error): return .lack("agent", "\(path) gives no tokens", error)
         case .success(let answer):
             let names = answer.strings("profiles") ?? []
-            let found = names.isEmpty ? "no profiles" : "profiles: \(names.prefix(20).joined(separator: ", "))"
+            let version = answer.string("version").map { ", version \($0)" } ?? ""
+            let found =
+                (names.isEmpty ? "no profiles" : "profiles: \(names.prefix(20).joined(separator: ", "))") + version
             guard answer.bool("locked") != true else {
                 let advice = "To unlock it, run where it runs: identityctl agent unlock"
                 return .lack("agent", "\(path), locked; \(found)", advice, .cacheUnavailable)

@@ -2,6 +2,7 @@
 
 import Foundation
 import Glibc
+import IdentityClient
 import IdentityTestSupport
 import IdentityTesting
 import LoopbackHTTP
@@ -93,7 +94,8 @@ import Testing
         #expect(here.status == 0 && here.output.contains("alice"), "\(here)")
         let doctor = try await Tool.run(["doctor"], far)
         #expect(doctor.status == 0, "\(doctor)")
-        #expect(doctor.output.contains("agent           ok    \(forwarded), profiles: default\n"), "\(doctor)")
+        let agentLine = "agent           ok    \(forwarded), profiles: default, version \(LibraryVersion.current)\n"
+        #expect(doctor.output.contains(agentLine), "\(doctor)")
         #expect(doctor.output.contains("; not needed with the agent"), "\(doctor)")
         #expect(try await Tool.run(["agent", "lock"], far).status == 0)
         let locked = try await Tool.run(["doctor", "--without-browser"], far)
