@@ -116,7 +116,7 @@ struct LoginCommand: ToolCommand {
     /// The options of this command, for another sign-in.
     var optionsOfLogin: SharedOptions { mcp ? sharedOptions.adding(flag: "--mcp") : sharedOptions }
 
-    func run(in session: Session) async throws { try await run(in: session, asking: nil) }
+    func run(in session: Session) async throws { try await choosingStore(session).run(in: session, asking: nil) }
 
     /// - Parameters:
     ///   - question: The question before the sign-in at a server that is known. With it, a page opens in any case.
@@ -304,6 +304,9 @@ struct LoginCommand: ToolCommand {
         // The store is remembered; another kind of cache is not.
         let isRemembered = try provider.cacheChoice(session.environment).policy != nil
         let options = isRemembered ? sharedOptions.without("--cache") : sharedOptions
+        if let command = try profileCommand(session) {
+            session.console.line("To keep these options under a name, run: \(command)")
+        }
         session.console.line("To print the access token, run: \(options.command("token"))")
     }
 
@@ -330,9 +333,18 @@ struct LoginCommand: ToolCommand {
             try method == .deviceCode
             ? signIn.deviceParameters(parameters, session.environment, for: wanted) : nil
         let (console, elsewhere) = (session.console, elsewhere)
+        let isGiven = try start || finish || session.environment.isOn("manual", manual)
+        let pasting = isGiven ? nil : reasonForPasting(try browser.command(session.environment))
+        let code = optionsOfLogin.command("login --device-code")
         let work = { @Sendable () async throws -> AuthenticationResult in
             if let device { return try await DeviceSignIn(application: application, session: session).run(device) }
             if method == .manual {
+                if let pasting {
+                    console.line("No browser opens here: \(pasting).")
+                    console.line(
+                        "Sign in with a browser anywhere. For a code in its place, press Ctrl-C and run: \(code)"
+                    )
+                }
                 return try await ManualSignIn(application: application, console: console).run(parameters)
             }
             return try await BrowserSignIn(application: application, session: session, elsewhere: elsewhere).run(
@@ -355,7 +367,8 @@ extension LoginCommand {
         if grant.type != nil { return .grant }
         if start || finish { return .manual }
         if try !manual && environment.isOn("device-code", deviceCode) { return .deviceCode }
-        return try environment.isOn("manual", manual) ? .manual : .browser
+        if try environment.isOn("manual", manual) { return .manual }
+        return reasonForPasting(try browser.command(environment)) == nil ? .browser : .manual
     }
 
     /// Refuses the options that have no meaning for `method`. Their variables are ignored: they may be for other sign-ins.
