@@ -25,6 +25,15 @@ struct LogoutCommand: ToolCommand {
     @Flag(help: "Sign out all accounts that 'identityctl accounts' lists.")
     var all = false
 
+    @Flag(
+        help: ArgumentHelp(
+            "Sign out the accounts of all profiles and resources, and have their refresh tokens revoked.",
+            discussion:
+                "Tells what could not be revoked, and goes on. For a computer that is lost, given away or shared."
+        )
+    )
+    var everywhere = false
+
     @Flag(help: "Remove the tokens of all accounts without reading them, if their keyring or key is gone.")
     var discard = false
 
@@ -46,6 +55,11 @@ struct LogoutCommand: ToolCommand {
         guard !all || account.account == nil else {
             throw ValidationError("Give one of --account and --all, not both.")
         }
+        guard !everywhere || !(all || discard || account.account != nil || revoke) else {
+            throw ValidationError(
+                "--everywhere signs all out and revokes: leave --account, --all, --revoke and --discard out."
+            )
+        }
         guard !discard || !(all || account.account != nil || revoke || endSession) else {
             throw ValidationError("--discard reads no tokens: leave --account, --all, --revoke and --end-session out.")
         }
@@ -59,17 +73,12 @@ struct LogoutCommand: ToolCommand {
 
     func run(in session: Session) async throws {
         try refuseUnusedOptions(session.environment)
+        if everywhere { return try await signOutEverywhere(session) }
         if discard || all { giveUpPendingSignIns(session) }
         if discard { return try await discardTokens(session) }
         let wanted = all ? nil : try session.environment.given("account", account.account)
         let application = try session.application(provider) { configuration in
-            configuration.browser = SignOutBrowser(
-                launcher: SystemBrowserLauncher(
-                    command: try browser.command(session.environment),
-                    withholding: ProviderOptions.secretVariables
-                ),
-                console: session.console
-            )
+            configuration.browser = signOutBrowser(try browser.command(session.environment), session.console)
             configuration.redirectReceiver = LoopbackRedirectReceiver(applicationName: "identityctl")
         }
         let parameters = try signOutParameters(session.environment)
@@ -106,6 +115,13 @@ struct LogoutCommand: ToolCommand {
         session.console.line(missing ?? "No account is signed in.")
     }
 
+    func signOutBrowser(_ command: [String]?, _ console: Console) -> SignOutBrowser {
+        SignOutBrowser(
+            launcher: SystemBrowserLauncher(command: command, withholding: ProviderOptions.secretVariables),
+            console: console
+        )
+    }
+
     /// Gives up what `login --start` began: it would sign in again.
     private func giveUpPendingSignIns(_ session: Session) {
         // What cannot be read now is reported by the sign-out itself, which needs the same.
@@ -135,7 +151,7 @@ struct LogoutCommand: ToolCommand {
     }
 
     /// Signs out one account and reports it, even if the rest of the command is cut off.
-    private func signOut(
+    func signOut(
         _ account: Account,
         _ parameters: SignOutParameters,
         _ application: PublicClientApplication,
@@ -156,7 +172,7 @@ struct LogoutCommand: ToolCommand {
         }
     }
 
-    private func signOutParameters(_ environment: Variables) throws -> SignOutParameters {
+    func signOutParameters(_ environment: Variables) throws -> SignOutParameters {
         var parameters = SignOutParameters()
         parameters.revokesTokens = try environment.isOn("revoke", revoke)
         parameters.endsBrowserSession = try environment.isOn("end-session", endSession)
@@ -192,7 +208,7 @@ extension SignOutParameters {
 
 extension SignOutResult {
     /// The error of the first part that failed.
-    fileprivate var failure: AuthenticationError? {
+    var failure: AuthenticationError? {
         for outcome in [revocation, browserSession] {
             if case .failed(let error) = outcome { return error }
         }

@@ -7,8 +7,12 @@ import IdentityClient
 struct AccountsCommand: ToolCommand {
     static let configuration = CommandConfiguration(
         commandName: "accounts",
-        abstract: "Lists the signed-in accounts: username, id, provider.",
+        abstract: "Lists the signed-in accounts, or with --all each sign-in and its state.",
         discussion: """
+            With --all, or if nothing names a client, each profile and each known resource has a line: the person, the profile or \
+            resource, and the state of the sign-in. 'good until' is the end of the last token; 'not asked' means that it has ended \
+            and can probably be renewed; 'ended since' is when the provider refused that. The provider is not asked.
+
             Where the provider told when it ends a sign-in, the line has that time, too. A refresh may move it.
 
             If several accounts are signed in and --account names none, 'token' and 'call' use the default account: the \
@@ -37,7 +41,13 @@ struct AccountsCommand: ToolCommand {
     )
     var support = false
 
+    @Flag(help: "List the sign-ins of all profiles and resources, with the state of each.")
+    var all = false
+
     func validate() throws {
+        if all, support || newDefault != nil {
+            throw ValidationError("--all goes with neither --default nor --support.")
+        }
         if support, newDefault != nil { throw ValidationError("Give one of --default and --support.") }
     }
 
@@ -47,16 +57,35 @@ struct AccountsCommand: ToolCommand {
 
     var sharedOptions: SharedOptions { SharedOptions(provider) }
 
+    /// Whether everything is listed: it is asked for, or nothing names a client.
+    private func listsAll(_ session: Session) throws -> Bool {
+        let environment = session.environment
+        guard !all, newDefault == nil, !support else { return all }
+        return try environment.profile == nil && !provider.namesOne(environment)
+            && environment.given("resource", provider.resource) == nil
+            && environment.given("profile", provider.profile) == nil
+            && environment.given("group", provider.group) == nil
+    }
+
+    private func list(_ rows: [SignInOverview.Row], _ session: Session) throws {
+        if session.isJSON { return try session.result(rows.map(\.report).line + "\n") }
+        if rows.isEmpty {
+            session.console.line("There is no profile and no known resource. To begin: identityctl setup")
+        }
+        try session.result(rows.text(inColumns: StandardStream.output.isTerminal))
+    }
+
     func run(in session: Session) async throws {
+        if try listsAll(session) { return try list(await SignInOverview(session: session).rows(), session) }
         let application = try session.application(provider)
         if let newDefault {
             guard !newDefault.isEmpty else { throw UsageError("--default: the value is empty.") }
             let account = try await application.chosenAccount(Given(text: newDefault, origin: "--default"))
             try await application.setCurrentAccount(account)
-            session.console.line("\(account.label) is the default account.")
-            guard let profile = session.environment.profile, session.setAccountOfProfile(ProfileAccount(of: account))
-            else { return }
-            return session.console.line("The profile '\(profile.name)' uses it.")
+            let profile = session.environment.profile?.name
+            let isProfiles = session.setAccountOfProfile(ProfileAccount(of: account))
+            let use = isProfiles ? profile.map { " The profile '\($0)' uses it." } : nil
+            return try session.done("\(account.label) is the default account.\(use ?? "")")
         }
         if support { return try session.result(try await application.supportReport() + "\n") }
         let accounts = try await session.listing { try await application.allAccounts() }

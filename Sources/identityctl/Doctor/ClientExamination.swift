@@ -80,32 +80,34 @@ struct ClientExamination {
         try session.application(options, under: environment, asksPassPhrases: false)
     }
 
+    /// Returns what is known of the sign-in of an account. Sends nothing.
+    ///
+    /// - Throws: `UsageError`, the errors of the cache, `CancellationError`.
+    func state(of account: Account) async throws -> SignInState {
+        let application = try application()
+        let renewal = try await application.renewal(of: account)
+        let forgotten = try environment.profile.flatMap { try KnownResources(environment).forgotten($0) }
+        var end: SignInState.End?
+        if let renewal, forgotten != nil || renewal.refusedOn != nil || !renewal.isPossible {
+            end = SignInState.End(since: forgotten ?? renewal.refusedOn, isOfRegistration: forgotten != nil)
+        }
+        let scopes = try TokenOptions.ungiven.scopes(environment)
+        let parameters = SilentParameters(scopes: scopes, account: account, usesCacheOnly: true)
+        let token = try await DoctorCommand.outcome { try await application.acquireTokenSilently(parameters) }
+        if case .success(let token) = token { return .good(until: token.expiresOn, end) }
+        return end.map(SignInState.ended) ?? .unasked
+    }
+
     /// Returns a note, without its capital and its end, if the last token is still good and no other will follow. Sends nothing.
     ///
     /// - Throws: `.signInExpired` if the cache remembers the end of the sign-in; `UsageError`; `CancellationError`.
     func checkRenewal(of account: Account) async throws -> String? {
-        let application = try application()
-        guard let renewal = try await application.renewal(of: account) else { return nil }
-        let forgotten = try environment.profile.flatMap { try KnownResources(environment).forgotten($0) }.map(\.utcText)
-        let refused = renewal.refusedOn.map(\.utcText)
-        guard forgotten != nil || refused != nil || !renewal.isPossible else { return nil }
-        let scopes = try TokenOptions.ungiven.scopes(environment)
-        let parameters = SilentParameters(scopes: scopes, account: account, usesCacheOnly: true)
-        let token = try await DoctorCommand.outcome { try await application.acquireTokenSilently(parameters) }
-        if case .success(let token) = token {
-            let why =
-                forgotten.map { "at \($0) the server did not know this program's registration any more" }
-                ?? refused.map { "the provider refused to renew it at \($0)" }
-                ?? "the provider gave nothing to renew it"
-            return "the token is good until \(token.expiresOn.utcText), then a sign-in is needed: \(why)"
+        switch try await state(of: account) {
+        case .unasked, .good(_, nil): nil
+        case .good(let until, let end?):
+            "the token is good until \(until.utcText), then a sign-in is needed: \(end.reason)"
+        case .ended(let end): throw AuthenticationError(.signInExpired, end.message)
         }
-        throw AuthenticationError(
-            .signInExpired,
-            forgotten.map {
-                "At \($0) the server did not know this program's registration any more. The next sign-in registers it anew."
-            } ?? refused.map { "The provider ended the sign-in: it refused to renew it at \($0)." }
-                ?? "The last token of the sign-in has ended, and the provider gave nothing to renew it."
-        )
     }
 
     /// Returns a sentence on the scopes that the sign-in of `account` did not bring, without its capital and its end.

@@ -131,7 +131,7 @@ enum JSONReport {
         }
     }
 
-    private static func account(_ account: Account, profile: TenantProfile?) -> JSONObject {
+    static func account(_ account: Account, profile: TenantProfile?) -> JSONObject {
         let home = account.tenantProfiles.first(where: \.isHomeTenant) ?? account.tenantProfiles.first
         let tenantID = (profile ?? home).flatMap { $0.isOfATenant(account) ? $0.tenantID : nil }
         var object = JSONObject([
