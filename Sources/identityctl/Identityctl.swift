@@ -27,7 +27,7 @@ struct Identityctl: AsyncParsableCommand {
             CommandGroup(
                 name: "Sign in",
                 subcommands: [
-                    LoginCommand.self, AccountsCommand.self, LogoutCommand.self, ProfileCommand.self,
+                    SetupCommand.self, LoginCommand.self, AccountsCommand.self, LogoutCommand.self, ProfileCommand.self,
                     ImportCommand.self,
                 ]
             ),

@@ -46,7 +46,7 @@ extension LogoutCommand {
     ///
     /// - Returns: A report on each, and the status of the first that was not revoked.
     private func signOutAll(_ session: Session) async throws -> ([JSONObject], ExitStatus?) {
-        let options = try ProviderOptions.parse([])
+        let options = try ProviderOptions.ungiven
         var configuration = try options.configuration(
             session.environment,
             passPhrases: session.passPhrases,

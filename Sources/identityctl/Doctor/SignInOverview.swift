@@ -57,7 +57,7 @@ struct SignInOverview {
         do {
             let lines = try profile.get()
             let client = ClientExamination(
-                options: try ProviderOptions.parse([]),
+                options: try ProviderOptions.ungiven,
                 environment: session.environment.above(lines),
                 session: session,
                 keyring: keyring

@@ -13,6 +13,12 @@ struct ShortHelp {
 
     // A row for each command, by its words after `identityctl`.
     private static let all: [String: ShortHelp] = [
+        "setup": ShortHelp(
+            examples: ["setup", "setup gitlab --client-id ID --integrate git"],
+            options: client.subtracting(["profile"]).union([
+                "domain", "name", "integrate", "cache", "device-code", "manual",
+            ])
+        ),
         "login": ShortHelp(
             examples: [
                 "login --issuer https://id.example.com --client-id ID", "login --resource https://api.example.com/mcp",
@@ -73,8 +79,8 @@ struct ShortHelp {
             options: ["cache", "json"]
         ),
         "accounts": ShortHelp(
-            examples: ["accounts --profile work", "accounts --default alice@example.com"],
-            options: client.union(["default", "support"])
+            examples: ["accounts --all", "accounts --profile work --default alice@example.com"],
+            options: client.union(["all", "default", "support"])
         ),
         "logout": ShortHelp(
             examples: ["logout --profile work", "logout --account alice@example.com --revoke --end-session"],
@@ -167,7 +173,7 @@ struct ShortHelp {
     /// Returns the first page of the tool's own help: examples, and the commands in groups.
     private static func pageOfTool(_ help: ArraySlice<Substring>) -> String {
         let end = " SUBCOMMANDS:"
-        let examples = ["login --profile work", "token --profile work", "integrate git --profile work"]
+        let examples = ["setup", "token --profile work", "integrate git --profile work"]
         var page = [
             help.prefix { !$0.isEmpty }.joined(separator: " "), "", "USAGE: identityctl COMMAND [OPTION...]", "",
         ]
@@ -177,7 +183,7 @@ struct ShortHelp {
         while page.last?.isEmpty == true { page.removeLast() }
         page += [
             "", "More: 'identityctl COMMAND --help', and 'identityctl --help-all' for the exit statuses. Manuals:",
-            "man identityctl-guide, identityctl-integrations, identityctl-token (and so on)",
+            "man identityctl-guide, identityctl-symptoms, identityctl-integrations, identityctl-token (and so on)",
         ]
         return page.joined(separator: "\n")
     }

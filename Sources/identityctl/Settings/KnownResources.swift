@@ -125,10 +125,7 @@ extension Profile {
         var lines = [
             "resource = \(known.identifier)", "issuer = \(known.issuer)", "client-id = \(known.clientID.rawValue)",
         ]
-        if case .loopback(let host, let ports, let path)? = known.redirectURI?.kind {
-            lines.append("redirect-uri = http://\((host ?? .ipv4).rawValue)\(path)")
-            if let ports { lines.append("redirect-ports = \(ports.lowerBound)-\(ports.upperBound)") }
-        }
+        lines += (known.redirectURI?.lines ?? []).map { "\($0.name) = \($0.value)" }
         lines += known.scopes.map { "scope = \($0.rawValue)" }.sorted()
         if known.dpop != .off { lines.append("dpop = \(known.dpop.rawValue)") }
         if known.assumesPKCE { lines.append("assume-pkce = yes") }
@@ -145,6 +142,15 @@ extension Profile {
             (place.map { [Self.placeMark + $0] } ?? []) + (isNamedWithIssuer ? [Self.namedMark] : [])
             + (isOfMCP ? [Self.mcpMark] : [])
         return (lines.map { "\($0.name) = \($0.value)" } + marks).map { $0 + "\n" }.joined()
+    }
+}
+
+extension RedirectURI {
+    /// The lines of a profile for a loopback address.
+    var lines: [(name: String, value: String)] {
+        guard case .loopback(let host, let ports, let path) = kind else { return [] }
+        return [("redirect-uri", "http://\((host ?? .ipv4).rawValue)\(path)")]
+            + (ports.map { [("redirect-ports", "\($0.lowerBound)-\($0.upperBound)")] } ?? [])
     }
 }
 
