@@ -14,7 +14,7 @@ import sys
 import textwrap
 
 SETTINGS = os.path.join(os.path.dirname(__file__), "../../Sources/identityctl/Settings/Setting.swift")
-Setting = collections.namedtuple("Setting", "kind isLine")
+Setting = collections.namedtuple("Setting", "kind isLine text")
 Command = collections.namedtuple("Command", "words abstract discussion arguments commands")
 
 
@@ -25,10 +25,16 @@ def said(program, *arguments):
 def settings():
     """The rows of the table, by name."""
     text = open(SETTINGS, encoding="utf-8").read()
-    return {
-        name: Setting("list" if kind in ("list", "words") else kind, "isNoLine" not in rest)
-        for name, kind, rest in re.findall(r'Setting\("([a-z-]+)", \.(\w+)(.*?)\)', text)
+    table = {
+        name: Setting("list" if kind in ("list", "words") else kind, "isNoLine" not in rest, words)
+        for words, name, kind, rest in re.findall(
+            r'(?:^ +// ([^\n]*)\n)? +Setting\("([a-z-]+)", \.(\w+)(.*?)\)', text, re.M
+        )
     }
+    aws = re.search(r"static let awsNames = \[(.*?)\]", text, re.S)[1]
+    for name in re.findall(r'"([a-z-]+)"', aws):
+        table["aws-" + name] = Setting("text", True, f"The option --{name} of 'identityctl helper aws'.")
+    return table
 
 
 def command(node, words=()):
@@ -113,7 +119,7 @@ def reference(program):
         "",
     ]
     out += [line(first[key]) for key in first if key in shared]
-    lines = sorted(set(table) - {name(a) for n in nodes for a in n.arguments})
+    lines = sorted(l for l in set(table) - {name(a) for n in nodes for a in n.arguments} if not l.startswith("aws-"))
     out += ["", "Lines of a profile without an option: " + ", ".join(f"`{l}`" for l in lines) + ".", "", "## Commands"]
     for node in nodes:
         title, rest = synopsis(node)
@@ -136,6 +142,57 @@ def reference(program):
         hang = "  " if text.startswith("- ") else ""
         wrapped += textwrap.wrap(text, 125, subsequent_indent=hang, break_long_words=False, break_on_hyphens=False) or [""]
     print("\n".join(wrapped))
+
+
+def variable_of(name):
+    return "IDENTITYCTL_" + name.upper().replace("-", "_")
+
+
+def texts(root, table):
+    """What each setting is, from its words in the table or from the first option of its name."""
+    found = {name: setting.text for name, setting in table.items() if setting.text}
+    for node in walk(root):
+        for argument in node.arguments:
+            if argument["kind"] != "positional" and name(argument) in table:
+                found.setdefault(name(argument), about(argument, table)[0])
+    if missing := sorted(set(table) - set(found)):
+        sys.exit(f"ERROR: no option has the names, and no comment in Setting.swift says what they are: {missing}")
+    return found
+
+
+# Variables of other programs, and what this one does with them.
+VARIABLES = {
+    "IDENTITYCTL_AGENT": "The socket of the agent that gives the tokens, in place of the profiles and the store of this machine.",
+    "IDENTITYCTL_JSON, IDENTITYCTL_LOG_LEVEL": "As --json and --log-level, for all commands.",
+    "HOME, XDG_CONFIG_HOME, XDG_STATE_HOME, XDG_RUNTIME_DIR": "The places of the files below.",
+    "BROWSER, DISPLAY, WAYLAND_DISPLAY": "The browser, and whether a page can be shown.",
+    "https_proxy, all_proxy, no_proxy": "The proxy, unless --proxy or a line of a profile names one. This computer is never asked through one.",
+    "SSL_CERT_FILE": "The certificate authorities, unless --ca-file or a line of a profile names a file.",
+    "DBUS_SESSION_BUS_ADDRESS": "The bus of the keyring, of notifications and of the screen's lock.",
+    "SSH_ASKPASS": "The program that the agent asks by where no notification is possible.",
+    "VISUAL, EDITOR": "The editor of 'profile edit'.",
+    "NO_COLOR, TERM, ACCESSIBLE, LANG, LC_ALL": "How texts for a person look: TERM=dumb and ACCESSIBLE replace no lines and draw nothing.",
+    "CREDENTIALS_DIRECTORY": "Where systemd puts the credentials of a service, for encrypted:credential=NAME.",
+}
+
+FILES = {
+    "~/.config/identityctl/profiles/NAME.conf": "A profile of yours. See identityctl-profile(5).",
+    "~/.config/identityctl/default-profile": "The name of the default profile.",
+    "~/.config/identityctl/token.key": "The usual place of a key for encrypted files on a machine without a keyring.",
+    "/etc/identityctl/profiles/NAME.conf, /etc/identityctl/default-profile": "The same for all users of the machine.",
+    "~/.local/state/swift-identity-client": "The tokens, if they rest in files: encrypted (.encrypted) or in clear text, and which store was chosen.",
+    "~/.local/state/identityctl": "Which account is whose profile's (profile-accounts), which resources are known (resources), first answers to AI programs (mcp-answers).",
+    "$XDG_RUNTIME_DIR/identityctl/agent.sock": "The socket of the agent.",
+    "~/.local/bin": "Links by which programs call their helper.",
+}
+
+
+def entries(rows):
+    """A list of names with their texts."""
+    out = []
+    for names, text in rows:
+        out += [".TP", f".B {roff(names)}", roff(text)]
+    return out
 
 
 def roff(text):
@@ -167,11 +224,65 @@ def page(program, node, root, table, date):
         out += [".SH COMMANDS"]
         for child in node.commands:
             out += [".TP", f".BR {roff('-'.join(child.words))} (1)", roff(child.abstract)]
-    if node is not root:
+    if node is root:
+        known = texts(root, table)
+        rows = [(variable_of(n), known[n]) for n in sorted(table)]
+        out += [".SH ENVIRONMENT", "The command line stands above a variable, and that above the line of a profile. An empty variable counts as unset."]
+        out += entries(list(VARIABLES.items()) + rows)
+        out += [".SH FILES", "$XDG_CONFIG_HOME stands in for ~/.config, and $XDG_STATE_HOME for ~/.local/state, if they are set."]
+        out += entries(FILES.items())
+    else:
         out += [".SH EXIT STATUS", "It says what to do next:", ".BR identityctl\\-guide (7)", "lists all of them."]
     others = [] if node is root else ["-".join(node.words[:-1])]
-    see = [f".BR {roff(o)} (1)," for o in others] + [".BR identityctl\\-guide (7),", ".BR identityctl\\-integrations (7)"]
-    return "\n".join(out + [".SH SEE ALSO"] + see) + "\n"
+    return "\n".join(out + [".SH SEE ALSO"] + see([f"{o}(1)" for o in others])) + "\n"
+
+
+def see(pages=()):
+    pages = list(pages) + ["identityctl-guide(7)", "identityctl-symptoms(7)", "identityctl-integrations(7)", "identityctl-profile(5)"]
+    names = [f".BR {roff(p[:-3])} {p[-3:]}" for p in pages]
+    return [n + "," for n in names[:-1]] + names[-1:]
+
+
+PROFILE = os.path.join(os.path.dirname(__file__), "../../Docs/profile.md")
+
+
+def profile_page(root, table, date):
+    """identityctl-profile(5): the text of Docs/profile.md, and every line that a profile may have, from the table of settings."""
+    known = texts(root, table)
+    out = [f".TH IDENTITYCTL\\-PROFILE 5 {date} identityctl", ".nh", ".ad l", ".SH NAME", "identityctl\\-profile \\- a file with options under a name"]
+    before, after = open(PROFILE, encoding="utf-8").read().split("<!-- lines -->\n")
+    out += prose(before.split("\n", 1)[1])
+    out += [".SH LINES"]
+    kinds = {"switch": "on or off", "list": "may stand in several lines", "text": ""}
+    for n in sorted(n for n in table if table[n].isLine):
+        kind = kinds[table[n].kind]
+        out += [".TP", f".B {roff(n)}" + (f"\n({kind})" if kind else ""), roff(known[n])]
+    return "\n".join(out + prose(after) + [".SH SEE ALSO"] + see(["identityctl-profile(1)"])[:-1]).rstrip(",") + "\n"
+
+
+def prose(text):
+    """Paragraphs, headings, lists and blocks of a document, for man."""
+    out, isBlock = [], False
+    for line in text.strip("\n").split("\n"):
+        if line.startswith("```"):
+            isBlock = not isBlock
+            out += [".PP", ".RS 4", ".nf"] if isBlock else [".fi", ".RE"]
+        elif isBlock:
+            out.append(roff(line))
+        elif line.startswith("## "):
+            out.append(f".SH {roff(line[3:].upper())}")
+        elif line.startswith("- "):
+            out += [".IP \\(bu 2", plain(line[2:])]
+        elif not line.strip():
+            out.append(".PP" if out and not out[-1].startswith(".SH") else "")
+        else:
+            out.append(plain(line.strip()))
+    return [line for line in out if line]
+
+
+def plain(text):
+    """A line without the marks of Markdown."""
+    return roff(re.sub(r"\[([^]]*)\]\([^)]*\)", r"\1", text).replace("**", "").replace("`", ""))
 
 
 def pages(program, folder, date):
@@ -180,6 +291,8 @@ def pages(program, folder, date):
     for node in walk(root):
         with open(os.path.join(folder, "-".join(node.words) + ".1"), "w", encoding="utf-8") as file:
             file.write(page(program, node, root, table, date))
+    with open(os.path.join(folder, "identityctl-profile.5"), "w", encoding="utf-8") as file:
+        file.write(profile_page(root, table, date))
 
 
 if sys.argv[1] == "reference":

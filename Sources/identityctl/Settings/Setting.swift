@@ -122,13 +122,18 @@ extension Setting {
         Setting("require-acr", .switch),
     ]
 
-    /// The settings of single commands, helpers and the agent.
+    /// The settings of single commands, helpers and the agent. The manual of profiles has the words behind those that are no option.
     private static let others: [Setting] = [
+        // The secret that the provider gave with the client id. An empty value is an empty password.
         Setting("client-secret", .text, .mayBeEmpty),
+        // Others may read the file with the secret: the provider gives the same to everybody.
         Setting("client-secret-is-public", .switch),
         Setting("parameter", .list),
+        // The audiences that a request to the agent may name.
         Setting("agent-audience", .words),
+        // The agent asks you first: always, or a time such as 15m for which a yes counts.
         Setting("agent-confirm", .text),
+        // The scopes that a program may ask the agent for, or * for all.
         Setting("agent-scope", .words),
         Setting("audience", .list),
         Setting("client-metadata", .text),
@@ -142,13 +147,17 @@ extension Setting {
         Setting("public-key", .text),
         Setting("requested-scope", .list),
         Setting("requested-token-type", .text),
+        // This program registered the client itself; 'identityctl setup' writes the line.
         Setting("registered", .switch),
         Setting("registration-token-file", .text),
         Setting("requested-resource", .list),
         Setting("revoke", .switch),
+        // An address whose helpers get the profile's token: git, docker and others.
         Setting("serves", .list),
+        // Whether programs may begin a sign-in at your desktop: never, or when-needed.
         Setting("sign-in", .text),
         Setting("subject", .text),
+        // The name that goes with the token, for helpers whose program wants one.
         Setting("username", .text),
         Setting("without-browser", .switch),
     ]
