@@ -26,7 +26,7 @@ func token(for scopes: Set<Scope>, from app: PublicClientApplication) async thro
     if let account = try await app.currentAccount().current {
         do {
             return try await app.acquireTokenSilently(scopes: scopes, account: account)
-        } catch AuthenticationError.interactionRequired {}
+        } catch let error as AuthenticationError where error.family == .interactionRequired {}
     }
     var signIn = InteractiveParameters(scopes: scopes)
     signIn.onAuthorizationURL = { url in print("If no browser opens, go to \(url)") }

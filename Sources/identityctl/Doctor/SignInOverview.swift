@@ -75,7 +75,7 @@ struct SignInOverview {
                 rows.append(Row(name: name, isProfile: isProfile, account: account, state: state))
             }
             return rows
-        } catch AuthenticationError.interactionRequired {
+        } catch AuthenticationError.Code.interactionRequired {
             return [row]
         } catch is CancellationError {
             throw CancellationError()

@@ -196,7 +196,7 @@ struct SetupSteps {
         }
         let variables = CommandEnvironment.variables(
             CText.environment,
-            withholding: Set(withheld.map(Environment.variable)),
+            withholding: Set(withheld.map(Variables.variable)),
             setting: secret == nil ? [] : ["IDENTITYCTL_CLIENT_SECRET"],
             to: secret ?? ""
         )

@@ -29,7 +29,7 @@ struct SetupPlace: Sendable {
 
     /// Finds what is meant, and asks until it is found.
     ///
-    /// - Throws: `UsageError` if no person can be asked, or for an address that is none; `.network` and its second levels;
+    /// - Throws: `UsageError` if no person can be asked, or for an address that is none; errors of the family `.network`;
     ///   `CancellationError`.
     init(
         _ given: Named?,
