@@ -46,13 +46,12 @@ struct TokenCommand: ToolCommand {
     func answersAtOnce(in session: Session) async throws -> Bool {
         let environment = session.environment
         guard session.recording == nil, try scheme.chosen(environment) != .pop, try !file.isGiven,
-            session.route.agent == nil
+            signedRequest.request == nil, try provider.dpopPolicy(environment) == .off
         else { return false }
-        guard signedRequest.request == nil, try provider.dpopPolicy(environment) == .off else { return false }
-        try signedRequest.checkIsUnused()
         let wanted = try WantedToken(token, account, silent, environment)
-        let source = ApplicationSource(application: try session.application(provider))
-        guard let result = try await source.stored(wanted) else { return false }
+        guard signedRequest.nonce == nil, let source = try session.ownSource(provider, for: "token"),
+            let result = try await source.stored(wanted)
+        else { return false }
         session.warn(of: HandedToken(result: result), wanted)
         try await session.bindProfile(to: result.account)
         try await session.write(result, isPersistent: true)
@@ -97,7 +96,7 @@ extension TokenCommand {
     func write(in session: Session) async throws {
         let file = TokenFile(try self.file.path(), isLocked: self.file.watch)
         let wanted = try WantedToken(token, account, silent, session.environment)
-        let source = try session.source(provider, for: "token", reuses: true)
+        let source = try session.source(provider, for: "token")
         guard self.file.watch else {
             try file.check()
             return try file.write(try await session.firstToken(wanted, source).text)

@@ -10,7 +10,7 @@ import SystemSupport
 
 // The one place where a route becomes a source of tokens.
 extension Session {
-    /// Returns the source of the token: the agent if one is named, otherwise the cache and the provider.
+    /// Returns the source of the token.
     ///
     /// - Parameters:
     ///   - route: Whose token; `nil` for the command's own route.
@@ -27,10 +27,10 @@ extension Session {
     ) throws -> any TokenSource {
         let isOwn = route == nil
         let route = route ?? self.route
-        if let agent = route.agent { return try AgentSource(agent, options, route, for: command) }
-        let made = reuses ? made : nil
+        if let other = try otherSource(options, route, for: command) { return other }
         let application =
-            try made ?? application(options, under: route.variables, asksPassPhrases: asksPassPhrases)
+            try (reuses ? made : nil)
+            ?? application(options, under: route.variables, asksPassPhrases: asksPassPhrases)
         let source = IDTokens(base: ApplicationSource(application: application, console: console))
         return isOwn ? ProfileBinding(base: source, session: self) : source
     }
@@ -58,6 +58,25 @@ extension Session {
                 }
             }
         }
+    }
+
+    /// The sources in place of the cache and the provider, a line for each.
+    private func otherSource(
+        _ options: ProviderOptions,
+        _ route: TokenRoute,
+        for command: String
+    ) throws -> (any TokenSource)? {
+        if let agent = route.agent { return try AgentSource(agent, options, route, for: command) }
+        return nil
+    }
+
+    /// Returns the cache and the provider, for a caller that needs more of them than tokens; `nil` if another source is in their
+    /// place.
+    ///
+    /// - Throws: `UsageError`.
+    func ownSource(_ options: ProviderOptions, for command: String) throws -> ApplicationSource? {
+        guard try otherSource(options, route, for: command) == nil else { return nil }
+        return ApplicationSource(application: try application(options), console: console)
     }
 
     /// Returns the application object that options and lines describe, for a command that needs more of it than tokens.
@@ -174,9 +193,9 @@ struct TokenAccess: Sendable {
             (self.account, place) = (AgentSource.account, nil)
             return
         }
-        self.application = application
-        self.account = try await application.chosenAccount(named)
-        let text = profile?.place ?? application.configuration.authority.resource
+        (source, self.application) = (own, own.application)
+        self.account = try await own.application.chosenAccount(named)
+        let text = profile?.place ?? own.application.configuration.authority.resource
         place = text.flatMap { WebAddress($0) }
     }
 
