@@ -162,6 +162,8 @@ import Testing
             (nil, nil, [], ["agent": "/run/agent"], nil),
             ("https://git.test", nil, ["--profile", "p"], ["agent": "/run/agent"], "- - - https://git.test"),
             ("https://new.test", nil, [], ["agent": "/a", "profile": "p", "serves": "https://git.test"], nil),
+            // A profile of this computer does not stand in for an agent's.
+            ("https://git.test", nil, [], ["agent": "/a", "profile": "p", "serves": "https://new.test"], nil),
         ] as [(String?, String?, [String], [String: String], String?)]
     )
     func ofAHelperServesTheAddress(
