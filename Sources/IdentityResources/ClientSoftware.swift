@@ -75,7 +75,7 @@ public struct ClientSoftware: Hashable, Sendable {
         CacheGroup(unchecked: "software-" + Digest.hexadecimal(of: [id]).prefix(32))
     }
 
-    /// The program's metadata document, for the address in ``metadataDocument``.
+    /// The metadata document of all versions of the program, for the address in ``metadataDocument``.
     ///
     /// ```swift
     /// try software.document(at: "https://example.com/client.json").write(to: file)
@@ -86,7 +86,7 @@ public struct ClientSoftware: Hashable, Sendable {
         let message = ClientRegistrationMessage(
             name: name,
             softwareID: id,
-            softwareVersion: version,
+            softwareVersion: nil,  // it stands for all versions
             redirectURIs: [RedirectURI.LoopbackHost.ipv4, .ipv6].map { Self.redirectURI($0, nil, .byHand) }
                 + fixedRedirectURIs(.ipv4, .byHand),
             grantTypes: [GrantType.authorizationCode, .refreshToken].map(\.rawValue),

@@ -8,7 +8,7 @@ struct RegistrationOptions: ParsableArguments {
     @Option(
         help: ArgumentHelp(
             "The address of this program's metadata document, for servers that take it as the client id.",
-            discussion: "'identityctl registration document' prints the document.",
+            discussion: "'identityctl registration document' prints the document. off: registers instead.",
             valueName: "url"
         )
     )
@@ -48,8 +48,9 @@ extension RegistrationOptions {
     func checked(_ environment: Variables) throws -> (ClientSoftware, tokenFile: Given?) {
         var software = ClientSoftware.identityctl
         if let document = try environment.given("client-metadata", clientMetadata) {
-            _ = try document.checked { try software.document(at: document.text) }
-            software.metadataDocument = document.text
+            let address = document.text == "off" ? nil : document.text
+            if let address { _ = try document.checked { try software.document(at: address) } }
+            software.metadataDocument = address
         }
         let file = try environment.given("registration-token-file", registrationTokenFile)
         if let file, file.text != "-" { _ = try file.path(environment) }

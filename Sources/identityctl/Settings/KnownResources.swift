@@ -176,10 +176,17 @@ extension KnownResource {
 }
 
 extension ClientSoftware {
+    /// Where `Packaging/client.json` is served, which is this tool's metadata document. `Scripts/release` writes the address.
+    static let hostedDocument = "https://downloads.example/identityctl/client.json"
+
     /// This tool, as it registers itself at servers: under one name for all its versions.
-    static var identityctl: ClientSoftware {
+    static let identityctl = identityctl(documentAt: hostedDocument)
+
+    /// - Parameter address: No server finds anything below `.example`, so that such an address is not used (RFC 2606 §2).
+    static func identityctl(documentAt address: String) -> ClientSoftware {
         var software = ClientSoftware(id: "swift-identity-client.identityctl", name: "identityctl")
         software.version = LibraryVersion.current
+        if WebAddress(address)?.host.hasSuffix(".example") == false { software.metadataDocument = address }
         return software
     }
 }
