@@ -21,12 +21,12 @@ for name in http_proxy https_proxy no_proxy SSL_CERT_FILE PIP_CERT PIP_DEFAULT_T
     if [ -n "${!name:-}" ]; then kept+=("$name=${!name}"); fi
 done
 
-# make_base SUITE BASE LOG [PACKAGE...]: a bare machine with an ordinary user, newcomer. SUITE is Debian's bookworm, or one of
-# Ubuntu.
+# make_base SUITE BASE LOG [PACKAGE...]: a bare machine with an ordinary user, newcomer. SUITE is Debian's bookworm or trixie, or
+# one of Ubuntu.
 make_base() {
     local suite="$1" base="$2" log="$3" options=() mirror script=() file
     shift 3
-    if [ "$suite" = bookworm ]; then
+    if [[ "$suite" =~ ^(bookworm|trixie)$ ]]; then
         mirror="$(apt-get indextargets --format '$(REPO_URI)' 'Created-By: Packages' 2>/dev/null | head -1)"
         mirror="${mirror:-http://deb.debian.org/debian}"
     else
@@ -45,7 +45,7 @@ make_base() {
         if [ -e "$file" ]; then cp -L "$file" "$base$file"; fi
     done
     if [ -d /usr/local/share/ca-certificates ]; then cp -r /usr/local/share/ca-certificates "$base/usr/local/share/"; fi
-    if [ "$suite" = bookworm ]; then echo "deb $mirror $suite main" >"$base/etc/apt/sources.list"; fi
+    if [[ "$suite" =~ ^(bookworm|trixie)$ ]]; then echo "deb $mirror $suite main" >"$base/etc/apt/sources.list"; fi
     echo force-unsafe-io >"$base/etc/dpkg/dpkg.cfg.d/unsafe-io"  # it need not survive a power cut
     chroot "$base" useradd --create-home --shell /bin/bash newcomer
 }

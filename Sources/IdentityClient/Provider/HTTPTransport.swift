@@ -141,8 +141,8 @@ extension HTTPTransport {
 
 /// The library's name and version.
 package enum LibraryVersion {
-    /// The version: the first one in `CHANGELOG.md`.
-    package static let current = "0.1.0"
+    /// The version: the first one in `CHANGELOG.md`. `Scripts/release` sets both.
+    package static let current = "0.9.0"
 }
 
 extension HTTPRequest {

@@ -60,8 +60,8 @@ extension Application {
 
 /// The programs' version and addresses. The metadata for software centers, in `share/metainfo`, has the same.
 enum About {
-    static let version = "0.1.0"
-    static let website = "https://github.com/example/swift-identity-client"
+    static let version = "0.9.0"
+    static let website = "https://git.example/swift-identity-client"
 }
 
 extension MenuButton.Item {
