@@ -46,7 +46,7 @@ final class KeyringSession: Sendable {
     let bus: String
     private let directory = "/tmp/identity-keyring-\(UUID().uuidString)"
 
-    /// - Parameter mode: What keyring it is, as `Tests/Support/keyring/session` says.
+    /// - Parameter mode: The kind of keyring, one of those in `Tests/Support/keyring/session`.
     init(_ mode: String = "unlocked") async throws {
         bus = "unix:path=\(directory)/run/bus"
         try await Self.run([Self.script ?? "", "start", directory, mode])
