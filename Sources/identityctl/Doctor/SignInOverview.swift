@@ -67,7 +67,9 @@ struct SignInOverview {
                 row.problem = store.found
                 return [row]
             }
-            let accounts = lines.account == nil ? try await client.accounts() : [try await client.account()]
+            let accounts =
+                lines.account == nil
+                ? try await session.listing { try await client.accounts() } : [try await client.account()]
             guard !accounts.isEmpty else { return [row] }
             var rows: [Row] = []
             for account in accounts {

@@ -50,6 +50,14 @@ struct FirstHourProcessTests {
         #expect(!again.text.contains("A number from") && !again.text.contains("To keep these options"))
     }
 
+    /// Where no store was chosen, no account is signed in, and a missing keyring is not the matter.
+    @Test func listsAProfileThatWasNeverUsed() async throws {
+        let made = try await Tool.run(["profile", "add", "new", "--issuer", setup.issuer, "--client-id", "a"], plain)
+        #expect(made.status == 0, "\(made)")
+        let all = try await Tool.run(["accounts", "--all"], plain)
+        #expect(all.output == "-\tnew\tnot signed in; to sign in: identityctl login --profile new\n", "\(all)")
+    }
+
     /// One advice, with everything in it, also for an address of which nothing is known.
     @Test(arguments: [false, true]) func advisesOnceWithoutAKeyring(isResource: Bool) async throws {
         setup.provider.settings.resource = TestIdentityProvider.Resource(scopes: ["read"])
