@@ -38,6 +38,6 @@ public struct TokenService: Service {
 
     /// In a task of its own: a group whose time is over cancels this one.
     private func finish() async throws {
-        try await Task { [application] in try await application.finishPendingRefreshes(within: .seconds(10)) }.value
+        try await Task { [application] in try await application.finishPendingWork(within: .seconds(10)) }.value
     }
 }

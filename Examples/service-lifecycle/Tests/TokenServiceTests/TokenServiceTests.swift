@@ -17,7 +17,7 @@ import TokenService
 
     let clock = ManualClock()
     let provider: TestIdentityProvider
-    let configuration: PublicClientApplication.Configuration
+    let configuration: ClientConfiguration
     let application: PublicClientApplication
 
     init() throws {
@@ -35,7 +35,7 @@ import TokenService
         let first = try await application.acquireTokenInteractively(scopes: ["api.read"])
         let parameters = SilentParameters(scopes: ["api.read"], account: first.account)
         clock.advance(by: .seconds(3600))
-        let (gate, requests) = (Gate(), provider.count(of: .token))
+        let (gate, requests) = (TestGate(), provider.count(of: .token))
         provider.failNext(.token, with: .held(by: gate))
 
         let (end, service) = (End(), TokenService(application, parameters) { _ in })
