@@ -184,16 +184,16 @@ struct TokenAccess: Sendable {
     /// - Parameter command: The name that an agent shows to its person.
     /// - Throws: `.noTokensFound` if no account is signed in; `AccountNotChosen`; `UsageError`.
     init(_ options: ProviderOptions, _ account: AccountOption, for command: String, in session: Session) async throws {
-        let route = session.route
-        (self.session, profile) = (session, route.variables.profile)
-        named = try route.variables.given("account", account.account)
-        source = try session.source(options, for: command)
-        guard route.agent == nil, let application = session.made else {
+        let variables = session.environment
+        (self.session, profile) = (session, variables.profile)
+        named = try variables.given("account", account.account)
+        guard let own = try session.ownSource(options, for: command) else {
+            source = try session.source(options, for: command)
             self.application = try session.application(AgentSource.configuration)
             (self.account, place) = (AgentSource.account, nil)
             return
         }
-        (source, self.application) = (own, own.application)
+        (source, self.application) = (ProfileBinding(base: own, session: session), own.application)
         self.account = try await own.application.chosenAccount(named)
         let text = profile?.place ?? own.application.configuration.authority.resource
         place = text.flatMap { WebAddress($0) }

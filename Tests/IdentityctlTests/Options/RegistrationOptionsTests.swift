@@ -11,7 +11,7 @@ import Testing
     private static let hosted = "https://dl.example.org/identityctl/client.json"
 
     private func document(_ arguments: [String], _ variables: [String: String] = [:]) throws -> String? {
-        try RegistrationOptions.parse(arguments).checked(Environment(variables)).0.metadataDocument
+        try RegistrationOptions.parse(arguments).checked(Variables(variables)).0.metadataDocument
     }
 
     @Test func hostsItsMetadataDocumentWhereTheReleaseSays() throws {
