@@ -64,11 +64,16 @@ import Testing
 
     @Test func takesTheSecretFromTheEnvironment() throws {
         let secret = ["IDENTITYCTL_CLIENT_SECRET": "not so secret"]
-        #expect(try Self.configuration([], Self.complete.merging(secret) { $1 }).clientSecret?.rawValue == "not so secret")
+        #expect(
+            try Self.configuration([], Self.complete.merging(secret) { $1 }).clientSecret?.rawValue == "not so secret"
+        )
         #expect(try Self.configuration([], Self.complete).clientSecret == nil)
         let arguments = ["--client-id", "c", "--issuer", "https://id.example.test"]
         #expect(try Self.configuration(arguments, secret).clientSecret?.rawValue == "not so secret")
-        #expect(try Self.configuration(arguments, Self.complete.merging(secret) { $1 }).clientSecret?.rawValue == "not so secret")
+        #expect(
+            try Self.configuration(arguments, Self.complete.merging(secret) { $1 }).clientSecret?.rawValue
+                == "not so secret"
+        )
     }
 
     @Test(arguments: [["--client-id", "d"], ["--issuer", "https://other.example.test"]])

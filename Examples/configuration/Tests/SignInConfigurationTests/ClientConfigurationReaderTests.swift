@@ -33,7 +33,9 @@ import Testing
         configuration.transport = provider.transport
         configuration.redirectReceiver = receiver
         configuration.browser = ScriptedBrowser(provider: provider, receiver: receiver)
-        let result = try await PublicClientApplication(configuration).acquireTokenSilentlyOrInteractively(scopes: ["api.read"])
+        let result = try await PublicClientApplication(configuration).acquireTokenSilentlyOrInteractively(scopes: [
+            "api.read"
+        ])
         #expect(provider.accepts(accessToken: result.accessToken))
     }
 
