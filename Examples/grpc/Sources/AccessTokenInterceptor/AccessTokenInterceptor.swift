@@ -23,7 +23,7 @@ public struct AccessTokenInterceptor: ClientInterceptor {
         var request = request
         do {
             let token = try await application.acquireTokenSilently(parameters)
-            request.metadata.replaceOrAddString(token.authorizationHeader, forKey: "authorization")
+            request.metadata.replaceOrAddString("Bearer \(token.accessToken)", forKey: "authorization")
         } catch let error as AuthenticationError {
             // The cause tells whether a person is needed.
             throw RPCError(code: .unauthenticated, message: error.message, cause: error)
