@@ -62,7 +62,7 @@ import Testing
             (get("/?code=x", port, method: "OPTIONS"), "405"),
             (post("code=x", port), "405"),
             (get("/?done", port), "404"),
-            (get("/?code=" + String(repeating: "x", count: 9000), port), "431"),
+            (get("/?code=" + String(repeating: "x", count: 9000), port), "414"),
             (get("/", port, method: "POST").replacing("\r\n\r\n", with: "\r\nContent-Length: 100000\r\n\r\n"), "413"),
         ]
         for (request, status) in wrong {

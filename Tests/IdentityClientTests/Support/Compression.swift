@@ -18,7 +18,7 @@ enum Compression {
         return [0x78, 1] + blocks(body) + littleEndian(high << 16 | low).reversed()
     }
 
-    /// 2 MiB of zeros in 3 KiB: a zero, and 8,320 times a run of 258 that is copied from the zero before it.
+    /// 2 MiB of zeros in 13 KiB: a zero, and 8,320 times a run of 258 that is copied from the zero before it.
     static let zeros: [UInt8] = {
         var bits: [UInt8] = [1, 1, 0]  // the last block, with the fixed code
         bits += [0, 0, 1, 1, 0, 0, 0, 0]  // a zero
