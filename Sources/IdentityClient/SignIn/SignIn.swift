@@ -138,7 +138,7 @@ struct SignIn: Sendable {
         )
         let result = AuthenticationResult(acquired, requested: scopes, rule: rule)
         if case .failed(let error) = result.persistence {
-            context.logger.warning("The sign-in is not stored, and ends with the program. \(error.message)")
+            context.logger.warning("The sign-in is not stored yet (\(error.code.rawValue)), and would end with the program")
         }
         let wanted = rule.matchable(scopes.map(\.rawValue))
         guard wanted.isEmpty || !wanted.isDisjoint(with: token.granted) else {

@@ -34,7 +34,7 @@ struct CacheFailureTests {
         let warnings = Warnings()
         let setup = try TestSetup(cache: cache)
         let (application, first) = try await setup.signedIn { $0.logger = Logger(label: "test") { _ in warnings } }
-        #expect(warnings.messages.value.filter { $0.hasPrefix("The sign-in is not stored, and ends with") }.count == 1)
+        #expect(warnings.messages.value.filter { $0.hasPrefix("The sign-in is not stored yet (cache") }.count == 1)
         let hit = try await application.acquireTokenSilently(scopes: ["api.read"], account: first.account)
         #expect(hit.accessToken == first.accessToken)
         let error = await #expect(throws: AuthenticationError.self) {
