@@ -34,8 +34,8 @@ import Testing
     @Test func endsAtOnceWhenTheWindowIsGone() async {
         let next = Task { [signIn] in try await signIn.next() }
         signIn.windowIsGone()
-        await #expect { try await next.value } throws: { ($0 as? AuthenticationError)?.code == .userCancelled }
-        await #expect { try await signIn.next() } throws: { ($0 as? AuthenticationError)?.code == .userCancelled }
+        await #expect { try await next.value } throws: { ($0 as? AuthenticationError)?.family == .userCancelled }
+        await #expect { try await signIn.next() } throws: { ($0 as? AuthenticationError)?.family == .userCancelled }
     }
 
     @Test func endsWhenItIsClosed() async {

@@ -15,7 +15,7 @@ struct WebViewEndTests {
         let (window, task) = try await TestSetup().signIn()
         try await window.waitForPage("Sign in")
         MainContext.perform { if let widgets = window.widgets { gtk_window_close(widgets.window) } }
-        await #expect { try await task.value } throws: { ($0 as? AuthenticationError)?.code == .userCancelled }
+        await #expect { try await task.value } throws: { ($0 as? AuthenticationError)?.family == .userCancelled }
         try await window.waitUntilGone()
     }
 
@@ -25,7 +25,7 @@ struct WebViewEndTests {
         try await window.waitForPage("Sign in")
         try Keyboard.focus("Sign in")
         try Keyboard.press(keys)
-        await #expect { try await task.value } throws: { ($0 as? AuthenticationError)?.code == .userCancelled }
+        await #expect { try await task.value } throws: { ($0 as? AuthenticationError)?.family == .userCancelled }
         try await window.waitUntilGone()
     }
 
@@ -39,7 +39,7 @@ struct WebViewEndTests {
         }
         #expect(isModal == true)
         MainContext.perform { program.close() }
-        await #expect { try await task.value } throws: { ($0 as? AuthenticationError)?.code == .userCancelled }
+        await #expect { try await task.value } throws: { ($0 as? AuthenticationError)?.family == .userCancelled }
         try await window.waitUntilGone()
     }
 

@@ -79,6 +79,7 @@ struct DeviceInfo: Sendable {
         switch use {
         case .off: return tr("not asked")
         case .whenAvailable(let found), .required(let found): broker = found
+        @unknown default: return tr("unknown")
         }
         do {
             let facts = try await broker.information()

@@ -117,6 +117,7 @@ extension QuickStartWindow {
         case .unconfirmed: tr("The computer is shared: finish signing out in the browser.")
         case .unavailable: tr("The computer is shared, and the provider has no page to sign out at: close the browser.")
         case .failed(let error): tr("The computer is shared: close the browser. {0}", Problem(error)?.text ?? "")
+        @unknown default: tr("The computer is shared: finish signing out in the browser.")
         }
     }
 
