@@ -126,6 +126,18 @@ struct KeyringStateTests {
         #expect(outcomes.allSatisfy { $0 == "kept" || mayBeLocked && $0 == "locked" }, "\(outcomes)")
     }
 
+    /// Open at the first look, and locked when it is searched, without a signal: only a second look tells.
+    @Test(.timeLimit(.minutes(1)), arguments: ["ol", "oll"])
+    func isNotAbsentIfItWasLockedInSilence(_ plan: String) async throws {
+        let session = try KeyringSession(.fake)
+        let (key, kept) = (try randomKey(), CacheRecord("kept"))
+        #expect(try await session.cache().replace(nil, with: kept, for: key))
+        let cache = try session.cache()
+        try session.tell("silent", "yes")
+        try session.tell("plan", plan)
+        #expect(await failure { try await cache.record(for: key) }.code == .keyringLocked)
+    }
+
     @Test(.timeLimit(.minutes(1))) func answersInTimeWhenTheDaemonIsStoppedAndRecovers() async throws {
         let session = try KeyringSession(.unlocked)
         let key = try randomKey()

@@ -15,10 +15,10 @@ import Testing
     @Test func givesSupportCodeIdentifierAndTime() throws {
         let id = UUID()
         let now = Date(timeIntervalSince1970: 1_800_000_000)
-        let problem = try #require(Problem(AuthenticationError(.network, "Down.", correlationID: id, timestamp: now)))
-        #expect(problem.details == "network · \(id) · 2027-01-15T08:00:00Z")
+        let problem = try #require(Problem(AuthenticationError(.connectionFailed, "Down.", correlationID: id, timestamp: now)))
+        #expect(problem.details == "network.connection_failed · \(id) · 2027-01-15T08:00:00Z")
         #expect(problem.full.hasSuffix(problem.details))
-        #expect(!problem.text.contains("network ·"))
+        #expect(!problem.text.contains("network."))
     }
 
     /// The problem does not know whether an account is signed in: it may be the first sign-in that fails.
@@ -56,8 +56,8 @@ import Testing
 
     @Test(arguments: [
         (AuthenticationError.Code.invalidScope, Problem.Remedy.none), (.redirectUnavailable, .none),
-        (.network, .retry), (.cache, .retry), (.signInExpired, .signIn), (.claimsChallenge, .signIn),
-        (.scopesDeclined, .signIn),
+        (.init(rawValue: "network"), .retry), (.init(rawValue: "cache"), .retry), (.signInExpired, .signIn),
+        (.claimsChallenge, .signIn), (.init(rawValue: "scopes_declined"), .signIn),
     ])
     func offersTheCommandThatMayHelp(_ code: AuthenticationError.Code, _ expected: Problem.Remedy) throws {
         #expect(try #require(Problem(AuthenticationError(code, "Text."))).remedy == expected)
