@@ -15,7 +15,9 @@ import Testing
     @Test func givesSupportCodeIdentifierAndTime() throws {
         let id = UUID()
         let now = Date(timeIntervalSince1970: 1_800_000_000)
-        let problem = try #require(Problem(AuthenticationError(.connectionFailed, "Down.", correlationID: id, timestamp: now)))
+        let problem = try #require(
+            Problem(AuthenticationError(.connectionFailed, "Down.", correlationID: id, timestamp: now))
+        )
         #expect(problem.details == "network.connection_failed · \(id) · 2027-01-15T08:00:00Z")
         #expect(problem.full.hasSuffix(problem.details))
         #expect(!problem.text.contains("network."))
