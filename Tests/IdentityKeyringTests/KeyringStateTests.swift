@@ -126,8 +126,8 @@ struct KeyringStateTests {
         #expect(outcomes.allSatisfy { $0 == "kept" || mayBeLocked && $0 == "locked" }, "\(outcomes)")
     }
 
-    /// Open at the first look, and locked when it is searched, without a signal: only a second look tells.
-    @Test(.timeLimit(.minutes(1)), arguments: ["ol", "oll"])
+    /// Open at the first look, and locked when it is searched next, without a signal: only a second look tells.
+    @Test(.timeLimit(.minutes(1)), arguments: ["ol", "lol", "loll"])
     func isNotAbsentIfItWasLockedInSilence(_ plan: String) async throws {
         let session = try KeyringSession(.fake)
         let (key, kept) = (try randomKey(), CacheRecord("kept"))
