@@ -5,7 +5,8 @@ import IdentityClient
 /// A program that asks for tokens, or the form in which programs want them: a file with its protocol, and a line in ``all``.
 struct Helper: Sendable {
     static let all: [Helper] = [
-        .git, .docker, .kubectl, .xoauth2, .oauthbearer, .keyring, .cargo, .bazel, .pnpm, .aws, .google, .headers,
+        .git, .docker, .kubectl, .xoauth2, .oauthbearer, .keyring, .cargo, .bazel, .pnpm, .aws, .google, .headers, .go,
+        .apiKey,
     ]
 
     enum Answer: Sendable {

@@ -25,12 +25,15 @@ struct HelperSource: Sendable {
     /// Returns the token, from the cache or renewed; `nil` if the agent serves no such address, or if the account with the
     /// asked name is not signed in and another one is. A person is asked where a line `sign-in` allows it.
     ///
-    /// - Parameter refused: The token that a server refused, in place of which another one is wanted.
+    /// - Parameters:
+    ///   - refused: The token that a server refused, in place of which another one is wanted.
+    ///   - fromCacheAlone: Whether a token that must be renewed is a failure.
     /// - Throws: `HelperFailure`.
     func token(
         in session: Session,
         wantsIDToken: Bool = false,
-        insteadOf refused: String? = nil
+        insteadOf refused: String? = nil,
+        fromCacheAlone: Bool = false
     ) async throws -> HandedToken? {
         do {
             var wanted = try WantedToken(
@@ -42,6 +45,7 @@ struct HelperSource: Sendable {
             )
             wanted.isIDToken = wantsIDToken
             wanted.refusedToken = refused
+            if fromCacheAlone { wanted.usesCacheOnly = true }
             wanted.person = route.person
             let source = try session.source(command.provider, route, for: "helper", asksPassPhrases: false)
             let token = try await session.token(wanted, from: source, under: route.variables, signingInBy: advised)

@@ -44,7 +44,7 @@ extension Session {
         under variables: Variables,
         signingInBy login: SharedOptions
     ) async throws -> HandedToken {
-        try await Asking.result(try .ofHelper(variables)) {
+        try await Asking.result(try wanted.usesCacheOnly ? .never : .ofHelper(variables)) {
             try await source.token(wanted)
         } signingIn: { error in
             guard let directory = try ProfileDirectory(variables).signInPath(of: variables.profile) else { throw error }

@@ -56,6 +56,11 @@ struct ProfileDirectory: Sendable {
         state.map { "\($0)/helper-sign-in/\(profile?.name.text ?? "none")" }
     }
 
+    /// The file about the calls for a model's gateway.
+    func gatewayPath(of profile: Profile?) -> String? {
+        state.map { "\($0)/gateways/\(profile?.name.text ?? "none").json" }
+    }
+
     /// The same for a resource without a profile.
     func signInPath(ofResource address: String) -> String? {
         state.map { "\($0)/helper-sign-in/\(Digest.hexadecimal(of: ["resource", address]).prefix(32))" }

@@ -5,7 +5,7 @@ import Testing
 
 @testable import identityctl
 
-/// The messages of cargo, and of Bazel.
+/// The messages of cargo, of Bazel and of Go.
 @Suite struct BuildCredentialTests {
     private func cargo(_ text: String) throws -> CargoCredential { try CargoCredential(parsing: Array(text.utf8)) }
 
@@ -39,6 +39,17 @@ import Testing
     ])
     func refusesLinesThatCargoDoesNotWrite(line: String) {
         #expect(throws: UsageError.self) { try cargo(line) }
+    }
+
+    @Test(arguments: [
+        ("HTTP/1.1 401 Unauthorized\r\n", true), ("HTTP/2.0 401 Unauthorized\r\nA: b\r\n\r\n", true),
+        ("HTTP/1.1 403 Forbidden\r\nWww-Authenticate: Bearer error=\"invalid_token\"\r\n\r\n", true),
+        ("HTTP/1.1 403 Forbidden\r\nX: invalid_token\r\n\r\n", false), ("HTTP/1.1 403 Forbidden\r\n", false),
+        ("HTTP/1.1 404 Not Found\r\nWWW-Authenticate: Bearer error=\"invalid_token\"\r\n", false), ("401\n", false),
+        ("", false), ("\n401 401 401", false),
+    ])
+    func knowsWhenATokenIsRefusedForGo(head: String, isRefusal: Bool) {
+        #expect(GoCredential.isRefusal(Array(head.utf8)) == isRefusal)
     }
 
     @Test func answersCargoOnOneLine() {

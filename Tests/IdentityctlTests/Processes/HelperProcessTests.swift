@@ -27,7 +27,7 @@ import Testing
         let links = setup.directory.appendingPathComponent("links")
         for name in [
             "git-credential-identityctl", "docker-credential-identityctl", "keyring",
-            "cargo-credential-identityctl", "bazel-credential-identityctl", "pnpm-token-identityctl",
+            "cargo-credential-identityctl", "bazel-credential-identityctl", "pnpm-token-identityctl", "identityctl",
         ] {
             let link = links.appendingPathComponent(name)
             guard !FileManager.default.fileExists(atPath: link.path) else { continue }
@@ -229,6 +229,58 @@ import Testing
         let other = try await run(bazel, #"{"uri":"https://git.test.evil.test/"}"#, setup)
         #expect(other.status == 64 && other.output.isEmpty, "\(other)")
         #expect(try await run("pnpm-token-identityctl", "", setup).output == "Bearer \(token)\n")
+    }
+
+    @Test(.timeLimit(.minutes(1))) func answersGoTwice() async throws {
+        let setup = try ToolSetup()
+        let (start, again) = ("identityctl helper go", "identityctl helper go https://git.test/mod/@v/list")
+        #expect(try await run(start, "", setup).output.isEmpty)
+        let token = try await setup.signIn()
+        func block(_ token: String) -> String { "https://git.test/\n\nAuthorization: Bearer \(token)\n\n" }
+        #expect(try await run(start, "", setup).output == block(token))
+        for other in ["HTTP/1.1 404 Not Found\r\n\r\n", "HTTP/1.1 403 Forbidden\r\n\r\n"] {
+            #expect(try await run(again, other, setup).output.isEmpty)
+        }
+        let elsewhere = "identityctl helper go https://git.test.evil.test/mod"
+        #expect(try await run(elsewhere, "HTTP/1.1 401 Unauthorized\r\n\r\n", setup).output.isEmpty)
+        #expect(setup.provider.count(of: .token) == 1)
+        // The token that Go has shown was refused: it is renewed, once.
+        let renewed = try await run(again, "HTTP/1.1 401 Unauthorized\r\n\r\n", setup)
+        #expect(
+            renewed.status == 0 && renewed.output.hasPrefix("https://git.test/\n\nAuthorization: Bearer "),
+            "\(renewed)"
+        )
+        #expect(renewed.output != block(token) && setup.provider.count(of: .token) == 2)
+        #expect(try await run(start, "", setup).output == renewed.output)
+    }
+
+    /// A second call asks the gateway, because Codex calls twice at each start; a refused token is renewed, once in a minute.
+    @Test(.timeLimit(.minutes(1))) func asksAGatewayBeforeItRenews() async throws {
+        let setup = try ToolSetup()
+        let token = try await setup.signIn()
+        let gateway = try ScriptedServer { request in
+            let status = request.connection < 1 ? "200 OK" : "401 Unauthorized"
+            return [.send(Array("HTTP/1.1 \(status)\r\nContent-Length: 0\r\n\r\n".utf8)), .close]
+        }
+        defer { gateway.close() }
+        let address = "http://127.0.0.1:\(gateway.port)"
+        let command = "identityctl helper api-key --serves \(address) --gateway \(address)/"
+        for asked in 0...1 {
+            #expect(try await run(command, "", setup).output == "\(token)\n")
+            #expect(gateway.requests.count == asked && setup.provider.count(of: .token) == 1)
+        }
+        #expect(gateway.requests.first?.line == "GET /v1/models HTTP/1.1")
+        #expect(gateway.requests.first?.values("authorization") == ["Bearer \(token)"])
+        let renewed = try await run(command, "", setup)
+        #expect(
+            renewed.status == 0 && renewed.output != "\(token)\n" && setup.provider.count(of: .token) == 2,
+            "\(renewed)"
+        )
+        #expect(try await run(command, "", setup).output == renewed.output)
+        #expect(gateway.requests.count == 2 && setup.provider.count(of: .token) == 2)
+        // A gateway that is not served gets no token.
+        let other = try await run("identityctl helper api-key --gateway https://gateway.test", "", setup)
+        #expect(other.status == 64 && other.output.isEmpty && gateway.requests.count == 2, "\(other)")
     }
 
     /// Another agent may not look at the name that it is asked for.
