@@ -154,7 +154,7 @@ def kills(person, model):
     before = dict(resource.count)
     for host in HOSTS:
         written = person.run(host, [echo("after")])
-        expect("echo after" in model.said[-1], "the sign-in is lost", resource.count, written[-2000:])
+        expect("echo after" in model.said[-1], "the sign-in is lost", model.said, resource.count, written[-2000:])
     expect(resource.count["page"] == before["page"] and resource.count["reuse"] == 0, "a page, or a reuse", before, resource.count)
     deadline = time.time() + 15
     while (left := person.processes()) and time.time() < deadline:
