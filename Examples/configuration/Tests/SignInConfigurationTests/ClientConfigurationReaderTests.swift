@@ -45,7 +45,7 @@ import Testing
             "identity.redirect-ports": .init(.intArray([8400, 8404]), isSecret: false),
         ])
         let configuration = try ClientConfiguration(reading: config, cache: InMemoryTokenCache())
-        #expect(configuration.clientSecret == "s3cret")
+        #expect(configuration.clientSecret?.rawValue == "s3cret")
         #expect(configuration.redirectURI == (try .loopback(ports: 8400...8404)))
         let lines = log.lines.withLock { $0 }
         #expect(lines.contains { $0.contains("client-secret") } && !lines.contains { $0.contains("s3cret") })
