@@ -16,7 +16,7 @@ package final class ScratchDirectory: Sendable {
     /// Returns a cache in a file as programs with other libraries have it, in this directory.
     package func shared() throws -> SharedMSALCache {
         let others = FileTokenCache(directory: path + "/others")
-        return try SharedMSALCache(.file(path + "/msal.json"), clientID: "test-client", others: others)
+        return try SharedMSALCache(.file(path + "/msal.json"), clientID: "test-client", fallback: others)
     }
 
     deinit {
