@@ -13,7 +13,8 @@ import Testing
     private static let ofOneCall: [String: Set] = [
         "login": ["finish", "grant", "grant-parameter-file", "mcp", "record", "start"],
         "token": ["nonce", "output", "record", "request", "watch"], "logout": ["all", "discard", "everywhere"],
-        "accounts": ["all", "default", "support"], "setup": ["domain", "integrate", "name"], "ssh-certificate": ["output"],
+        "accounts": ["all", "default", "support"], "setup": ["domain", "integrate", "name"],
+        "ssh-certificate": ["output"],
         "exchange": ["actor-token-file", "actor-token-type", "record", "subject-token-file", "subject-token-type"],
         "exec": ["companion", "detached", "env", "token-file"],
         "import": ["device-secret", "device-secret-type", "from", "refresh-token-file"],
