@@ -109,7 +109,8 @@ struct GatewayCalls: Hashable {
 
     /// Asks for the gateway's models, which costs nothing there.
     private static func ask(_ gateway: WebAddress?, with token: HandedToken, _ source: HelperSource) async -> Answer {
-        guard let gateway, let transport = try? source.command.provider.transport(source.route.variables, timeout: timeout)
+        guard let gateway,
+            let transport = try? source.command.provider.transport(source.route.variables, timeout: timeout)
         else { return .none }
         let request = HTTPRequest(
             method: .get,
