@@ -138,7 +138,8 @@ struct SignIn: Sendable {
         )
         let result = AuthenticationResult(acquired, requested: scopes, rule: rule)
         if case .failed(let error) = result.persistence {
-            context.logger.warning("The sign-in is not stored yet (\(error.code.rawValue)), and would end with the program")
+            let code = error.code.rawValue
+            context.logger.warning("The sign-in is not stored yet (\(code)), and would end with the program")
         }
         let wanted = rule.matchable(scopes.map(\.rawValue))
         guard wanted.isEmpty || !wanted.isDisjoint(with: token.granted) else {
