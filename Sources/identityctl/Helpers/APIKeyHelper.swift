@@ -71,9 +71,8 @@ struct GatewayCalls: Hashable {
 
     /// The verdict of the gateway's list of models on the token.
     static func meaning(of response: HTTPResponse) -> Answer {
-        let challenges = AuthenticationChallenge.parse(response.headerFields[values: .wwwAuthenticate])
-        let isInvalid = response.status.code == 403 && challenges.contains { $0.error == "invalid_token" }
-        return response.status.code == 401 || isInvalid ? .refused : .taken
+        let challenges = response.headerFields[values: .wwwAuthenticate]
+        return HelperSource.isRefusal(response.status.code, challenges: challenges) ? .refused : .taken
     }
 
     @Sendable fileprivate static func answer(_ call: HelperCall, _ session: Session) async throws {

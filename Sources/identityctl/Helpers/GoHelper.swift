@@ -30,7 +30,13 @@ enum GoCredential {
         let words = lines.first?.split(separator: " ") ?? []
         guard words.count > 1, words[0].hasPrefix("HTTP/") else { return false }
         let challenges = lines.dropFirst().filter { $0.lowercased().hasPrefix("www-authenticate:") }
-        return words[1] == "401" || words[1] == "403" && challenges.contains { $0.contains("invalid_token") }
+            .map {
+                String(
+                    decoding: $0.utf8.drop { $0 != UInt8(ascii: ":") }.dropFirst().drop { $0 == 0x20 },
+                    as: UTF8.self
+                )
+            }
+        return HelperSource.isRefusal(Int(words[1]), challenges: challenges)
     }
 
     fileprivate static func answer(_ arguments: [String], _ session: Session) async throws {

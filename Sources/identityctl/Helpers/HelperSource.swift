@@ -12,6 +12,14 @@ struct HelperSource: Sendable {
     /// The username that goes with the token, if one was chosen.
     var username: String? { route.username }
 
+    /// Whether a server's answer refuses the token itself: 401, or 403 that says so.
+    ///
+    /// - SeeAlso: [RFC 6750 §3.1](https://www.rfc-editor.org/rfc/rfc6750#section-3.1)
+    static func isRefusal(_ status: Int?, challenges: [String]) -> Bool {
+        status == 401
+            || status == 403 && AuthenticationChallenge.parse(challenges).contains { $0.error == "invalid_token" }
+    }
+
     /// Returns the token for a program that names no address.
     ///
     /// - Throws: `HelperFailure`, and `.cache` if an agent gives no token.
