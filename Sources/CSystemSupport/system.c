@@ -1,7 +1,10 @@
 // Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
 
+#define _GNU_SOURCE // pipe2
+
 #include "csystem.h"
 
+#include <fcntl.h>
 #include <sys/auxv.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
@@ -23,3 +26,5 @@ uint32_t csystem_file_system_kind(int descriptor) {
     struct statfs status;
     return fstatfs(descriptor, &status) == 0 ? (uint32_t)status.f_type : 0;
 }
+
+bool csystem_pipe(int ends[2]) { return pipe2(ends, O_CLOEXEC) == 0; }

@@ -108,6 +108,14 @@ package enum SystemCall {
         return (try? directory.names())?.compactMap { Int32($0) }
     }
 
+    /// Makes a pipe that no program inherits, also one that another thread starts meanwhile.
+    ///
+    /// - Returns: `nil` if that failed; `errno` says why.
+    package static func pipe() -> (reading: Int32, writing: Int32)? {
+        var ends: [Int32] = [-1, -1]
+        return unsafe csystem_pipe(&ends) ? (ends[0], ends[1]) : nil
+    }
+
     /// The kind of the file system of an open file, or 0: `f_type` of fstatfs(2).
     package static func fileSystemKind(of descriptor: Int32) -> UInt32 { csystem_file_system_kind(descriptor) }
 

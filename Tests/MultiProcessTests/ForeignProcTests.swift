@@ -3,6 +3,7 @@
 import Foundation
 import IdentityCacheTesting
 import IdentityClient
+import IdentityTestSupport
 import IdentityTesting
 import Testing
 
@@ -126,13 +127,14 @@ private final class ForeignProc: Sendable {
     /// The process whose child is the first process of the parent namespace. The child reads from `life` until its end.
     private let keeper: Process
     /// Kept open as long as the namespace is needed, because `unshare` itself ignores SIGTERM.
-    private let life = Pipe()
+    private let life: PrivatePipe
     /// The command that starts a program in the namespace.
     let entering: [String]
 
     init() async throws {
         let crowd = "count=0; while [ $count -lt \(Self.sleepers) ]; do sleep 600 & count=$((count + 1)); done"
-        keeper = try Self.start("\(crowd); exec /usr/bin/unshare --pid --fork /bin/cat", input: life)
+        life = try PrivatePipe()
+        keeper = try Self.start("\(crowd); exec /usr/bin/unshare --pid --fork /bin/cat", input: life.reading)
         let deadline = ContinuousClock.now + .seconds(20)
         while true {
             if let namespaces = Self.namespaces(below: keeper.processIdentifier) {
@@ -148,7 +150,7 @@ private final class ForeignProc: Sendable {
     }
 
     deinit {
-        try? life.fileHandleForWriting.close()
+        try? life.writing.close()
         keeper.waitUntilExit()
     }
 

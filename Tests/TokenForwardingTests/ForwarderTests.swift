@@ -186,10 +186,11 @@ import Testing
             client.executableURL = URL(fileURLWithPath: "/usr/bin/setpriv")
             client.arguments = ["--reuid=65534", "--clear-groups", "--", "/bin/bash", "-c", shell]
             client.standardError = FileHandle.nullDevice
-            let output = Pipe()
-            client.standardOutput = output
+            let output = try PrivatePipe()
+            client.standardOutput = output.writing
             try client.run()
-            let answer = String(decoding: output.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
+            try output.writing.close()
+            let answer = String(decoding: output.reading.readDataToEndOfFile(), as: UTF8.self)
             client.waitUntilExit()
             // The phantom alone, where the route says so.
             #expect(answer.hasSuffix("hello") == (access == .phantom))

@@ -20,3 +20,7 @@ int csystem_process_descriptor(int process);
 
 /// The kind of the file system of an open file, or 0: `f_type` of fstatfs(2).
 uint32_t csystem_file_system_kind(int descriptor);
+
+/// Makes a pipe that is closed on exec from its first moment, also where another thread starts a program meanwhile: pipe2(2).
+/// Returns whether that worked.
+bool csystem_pipe(int ends[2]);

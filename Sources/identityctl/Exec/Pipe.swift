@@ -1,6 +1,7 @@
 // Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
 
 import Glibc
+import SystemSupport
 
 /// A pipe from a program that this process starts.
 struct Pipe: ~Copyable {
@@ -14,10 +15,8 @@ struct Pipe: ~Copyable {
 
     /// - Parameter blocks: Whether reading waits.
     init(blocks: Bool = false) throws {
-        var ends: [Int32] = [-1, -1]
-        guard unsafe pipe(&ends) == 0 else { throw SystemFailure("No pipe could be made", number: errno) }
-        (reading, writing) = (ends[0], ends[1])
-        for end in ends { _ = fcntl(end, F_SETFD, FD_CLOEXEC) }
+        guard let ends = SystemCall.pipe() else { throw SystemFailure("No pipe could be made", number: errno) }
+        (reading, writing) = ends
         if !blocks { _ = fcntl(reading, F_SETFL, O_NONBLOCK) }
     }
 

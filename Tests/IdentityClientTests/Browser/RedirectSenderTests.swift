@@ -79,12 +79,13 @@ import Testing
         let process = Process()
         process.executableURL = URL(filePath: "/usr/bin/setpriv")
         process.arguments = ["--reuid=65534", "--regid=65534", "--clear-groups", "bash", "-c", script]
-        let output = Pipe()
-        process.standardOutput = output
+        let output = try PrivatePipe()
+        process.standardOutput = output.writing
         let (ends, ended) = AsyncStream.makeStream(of: Void.self)
         process.terminationHandler = { _ in ended.finish() }
         try process.run()
+        try output.writing.close()
         for await _ in ends {}
-        return String(decoding: output.fileHandleForReading.availableData, as: UTF8.self)
+        return String(decoding: output.reading.availableData, as: UTF8.self)
     }
 }

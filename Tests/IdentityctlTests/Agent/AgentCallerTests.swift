@@ -17,8 +17,8 @@ import Testing
         _ = try Shell.run("cp '\(program)' '\(path)'")
         let process = Process()
         process.executableURL = URL(fileURLWithPath: path)
-        let input = Foundation.Pipe()
-        process.standardInput = input
+        let input = try PrivatePipe()
+        process.standardInput = input.reading
         try process.run()
         defer { process.terminate() }
         let before = AgentCaller(process: process.processIdentifier)

@@ -2,6 +2,7 @@
 
 import Foundation
 import Glibc
+import IdentityTestSupport
 import Testing
 
 /// The tool with rights that its caller lacks: it must not trust the caller's environment.
@@ -25,16 +26,17 @@ import Testing
             try #require(unsafe chmod(tool, 0o2755) == 0)
         }
         let process = Process()
-        let errors = Pipe()
+        let errors = try PrivatePipe()
         process.executableURL = URL(fileURLWithPath: tool)
         process.arguments = arguments + ["--json"]
         process.environment = variables
-        process.standardError = errors
+        process.standardError = errors.writing
         process.standardInput = FileHandle.nullDevice
         process.standardOutput = FileHandle.nullDevice
         try process.run()
+        try errors.writing.close()
         defer { process.waitUntilExit() }
-        return String(decoding: try errors.fileHandleForReading.readToEnd() ?? Data(), as: UTF8.self)
+        return String(decoding: try errors.reading.readToEnd() ?? Data(), as: UTF8.self)
     }
 
     private static let isRoot = geteuid() == 0

@@ -1,5 +1,7 @@
 // Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
 
+import Glibc
+import IdentityTestSupport
 import SystemSupport
 import Testing
 
@@ -31,6 +33,22 @@ import Testing
     /// A program that stays behind in the background keeps the pipes open.
     @Test(.timeLimit(.minutes(1))) func waitsForNoOtherProgram() async throws {
         #expect(try await run("sleep 2 & echo a").output == Array("a\n".utf8))
+    }
+
+    /// Other tests start programs that inherit every descriptor that is not closed on exec, and that live long.
+    @Test(.timeLimit(.minutes(1))) func waitsForNoProgramThatAnotherTestStarted() async throws {
+        let tool = try Tool(shell: "cat", [:])
+        var child: pid_t = 0
+        let arguments = unsafe [strdup("sleep"), strdup("600"), nil]
+        defer { unsafe arguments.forEach { unsafe free($0) } }
+        try #require(unsafe posix_spawn(&child, "/bin/sleep", nil, nil, arguments, nil) == 0)
+        defer {
+            kill(child, SIGKILL)
+            waitpid(child, nil, 0)
+        }
+        try tool.type("a")
+        try tool.closeInput()
+        #expect(try await tool.outcome().output == "a\n")
     }
 
     /// A library that is loaded first, as libfaketime, hides the words from Swift.

@@ -1,6 +1,7 @@
 // Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
 
 import Foundation
+import IdentityTestSupport
 import Synchronization
 import Testing
 
@@ -16,7 +17,7 @@ final class Tool: Sendable {
     }
 
     private let process: Mutex<Process>
-    private let input = Pipe()
+    private let input: PrivatePipe
     private let output: Collector
     private let errors: Collector
     private let browser = BrowserStandIn()
@@ -99,13 +100,13 @@ final class Tool: Sendable {
             environment["IDENTITYCTL_BROWSER"] = try browser.command
         }
         process.environment = environment
-        let outputPipe = Pipe()
-        let errorPipe = Pipe()
-        process.standardInput = terminal ?? input
-        process.standardOutput = try outputPath.map { try #require(FileHandle(forWritingAtPath: $0)) } ?? outputPipe
-        process.standardError = errorPipe
+        let (input, outputPipe, errorPipe) = (try PrivatePipe(), try PrivatePipe(), try PrivatePipe())
+        process.standardInput = terminal ?? input.reading
+        process.standardOutput = try outputPath.map { try #require(FileHandle(forWritingAtPath: $0)) } ?? outputPipe.writing
+        process.standardError = errorPipe.writing
         try process.run()
-        if outputPath != nil { try outputPipe.fileHandleForWriting.close() }
+        for end in [input.reading, outputPipe.writing, errorPipe.writing] { try end.close() }
+        self.input = input
         output = Collector(outputPipe)
         errors = Collector(errorPipe)
         self.process = Mutex(process)
@@ -132,11 +133,11 @@ final class Tool: Sendable {
     }
 
     func typeBytes(_ bytes: [UInt8]) throws {
-        try input.fileHandleForWriting.write(contentsOf: Data(bytes))
+        try input.writing.write(contentsOf: Data(bytes))
     }
 
     func closeInput() throws {
-        try input.fileHandleForWriting.close()
+        try input.writing.close()
     }
 
     /// The number of its process.
@@ -230,8 +231,8 @@ struct TimedOut: Error {
 private final class Collector: Sendable {
     private let state = Mutex((bytes: [UInt8](), hasEnded: false))
 
-    init(_ pipe: Pipe) {
-        let handle = pipe.fileHandleForReading
+    init(_ pipe: PrivatePipe) {
+        let handle = pipe.reading
         Thread.detachNewThread { [self] in
             while true {
                 let data = handle.availableData

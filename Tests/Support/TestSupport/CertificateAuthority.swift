@@ -52,12 +52,13 @@ package final class CertificateAuthority: Sendable {
         let process = command(
             ["s_server", "-www", "-accept", "127.0.0.1:0", "-cert", "\(host).pem", "-key", "\(host).key"] + options
         )
-        let output = Pipe()
-        process.standardOutput = output
+        let output = try PrivatePipe()
+        process.standardOutput = output.writing
         try process.run()
+        try output.writing.close()
         var text = ""
         while true {
-            let chunk = output.fileHandleForReading.availableData
+            let chunk = output.reading.availableData
             guard !chunk.isEmpty else { throw Failure(arguments: ["s_server"]) }
             text += String(decoding: chunk, as: UTF8.self)
             for line in text.split(separator: "\n").dropLast(text.hasSuffix("\n") ? 0 : 1)

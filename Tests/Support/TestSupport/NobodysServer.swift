@@ -47,10 +47,11 @@ package final class NobodysServer: Sendable {
         process.arguments = [
             "--reuid=65534", "--regid=65534", "--clear-groups", "/usr/bin/python3", "-c", Self.script, "\(port)", log,
         ]
-        let output = Pipe()
-        process.standardOutput = output
+        let output = try PrivatePipe()
+        process.standardOutput = output.writing
         try process.run()
-        let line = String(decoding: output.fileHandleForReading.availableData, as: UTF8.self)
+        try output.writing.close()
+        let line = String(decoding: output.reading.availableData, as: UTF8.self)
         guard let port = UInt16(line.trimmingCharacters(in: .newlines)) else { throw NotStarted() }
         self.port = port
     }
