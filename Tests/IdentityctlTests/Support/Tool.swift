@@ -102,7 +102,8 @@ final class Tool: Sendable {
         process.environment = environment
         let (input, outputPipe, errorPipe) = (try PrivatePipe(), try PrivatePipe(), try PrivatePipe())
         process.standardInput = terminal ?? input.reading
-        process.standardOutput = try outputPath.map { try #require(FileHandle(forWritingAtPath: $0)) } ?? outputPipe.writing
+        process.standardOutput =
+            try outputPath.map { try #require(FileHandle(forWritingAtPath: $0)) } ?? outputPipe.writing
         process.standardError = errorPipe.writing
         try process.run()
         for end in [input.reading, outputPipe.writing, errorPipe.writing] { try end.close() }
