@@ -8,6 +8,8 @@ struct Preset: Sendable {
     let registration: String
     /// The lines of the profile. `{domain}` stands for the value of `--domain`.
     private let template: [(name: String, value: String)]
+    /// Whether the client that is registered there has a secret.
+    let hasSecret: Bool
     /// The domain without `--domain`; `nil` if there is none.
     private let usualDomain: String?
 
@@ -54,12 +56,14 @@ struct Preset: Sendable {
         _ name: String,
         _ title: String,
         _ registration: String,
+        hasSecret: Bool = false,
         usualDomain: String? = nil,
         _ template: [(name: String, value: String)]
     ) {
         self.name = name
         self.title = title
         self.registration = registration
+        self.hasSecret = hasSecret
         self.usualDomain = usualDomain
         self.template = template
     }
@@ -76,6 +80,7 @@ struct Preset: Sendable {
             "at https://console.cloud.google.com/auth/clients make an OAuth client of the type 'Desktop app'; its secret goes "
                 + "into IDENTITYCTL_CLIENT_SECRET while you make the profile; for --device-code the type is 'TVs and Limited "
                 + "Input devices', which gets few scopes",
+            hasSecret: true,
             [("issuer", "https://accounts.google.com")]
         ),
         Preset(
@@ -98,6 +103,7 @@ struct Preset: Sendable {
             "GitHub",
             "at https://github.com/settings/developers make an OAuth app with the callback URL http://127.0.0.1/ and the "
                 + "device flow enabled; for a browser, its secret goes into IDENTITYCTL_CLIENT_SECRET while you make the profile",
+            hasSecret: true,
             usualDomain: "github.com",
             [
                 ("authorization-endpoint", "https://{domain}/login/oauth/authorize"),
@@ -127,6 +133,7 @@ struct Preset: Sendable {
             "in the workspace's settings, under OAuth consumers, add one with the callback URL http://localhost:8400/ and the "
                 + "permissions that it needs, such as Repositories: Write; its secret goes into IDENTITYCTL_CLIENT_SECRET "
                 + "while you make the profile",
+            hasSecret: true,
             [
                 ("authorization-endpoint", "https://bitbucket.org/site/oauth2/authorize"),
                 ("token-endpoint", "https://bitbucket.org/site/oauth2/access_token"),
@@ -191,6 +198,7 @@ struct Preset: Sendable {
             "at https://developer.yahoo.com/apps/create/ make an app with the redirect URI https://localhost/, whose address "
                 + "you paste after the sign-in; its secret goes into IDENTITYCTL_CLIENT_SECRET while you make the profile; Yahoo "
                 + "gives the scope mail-w only to clients that it has approved",
+            hasSecret: true,
             [
                 ("authorization-endpoint", "https://api.login.yahoo.com/oauth2/request_auth"),
                 ("token-endpoint", "https://api.login.yahoo.com/oauth2/get_token"),

@@ -153,7 +153,8 @@ struct SetupPlace: Sendable {
         case .resource:
             session.console.line("The client is registered at the sign-in, where the server allows that.")
             return Client()
-        case .preset(let preset, _): return try await Self.registered(by: preset.advice, session, questions)
+        case .preset(let preset, _):
+            return try await Self.registered(by: preset.advice, hasSecret: preset.hasSecret, session, questions)
         case .issuer(let issuer):
             do {
                 var options = provider
@@ -176,19 +177,19 @@ struct SetupPlace: Sendable {
     }
 
     /// Asks for the client that the person registered.
-    private static func registered(by advice: String, _ session: Session, _ questions: Questions?) async throws
-        -> Client
-    {
+    private static func registered(
+        by advice: String,
+        hasSecret: Bool = false,
+        _ session: Session,
+        _ questions: Questions?
+    ) async throws -> Client {
         session.console.line(advice)
         guard let questions else { throw UsageError("Give the client that you registered: --client-id ID") }
         var client = Client(words: ["--client-id=\(try await questions.answer(to: "The client id that you got:"))"])
-        if advice.contains("secret"), !advice.contains("no secret"),
-            session.environment["IDENTITYCTL_CLIENT_SECRET"] == nil
-        {
+        client.secret = session.environment["IDENTITYCTL_CLIENT_SECRET"]
+        if hasSecret, client.secret == nil {
             let secret = try await session.passPhrases.ask("Its secret, or Return without one")
             client.secret = secret.isEmpty ? nil : secret
-        } else {
-            client.secret = session.environment["IDENTITYCTL_CLIENT_SECRET"]
         }
         return client
     }
