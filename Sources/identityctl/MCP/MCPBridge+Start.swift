@@ -20,8 +20,8 @@ extension MCPBridge {
         var revision: String?
         /// The methods of the first messages so far.
         var asked: Set<String> = []
-        /// The answer to the first message that the host has.
-        var first: MCPMessage?
+        /// The answers to first messages that the host has, by methods: some hosts try `server/discover` before `initialize`.
+        var first: [String: MCPMessage] = [:]
         /// A number for each list that the host has, which is another one for another list.
         var lists: [String: Int] = [:]
         /// Whether the host has an answer that the server did not give now, so that no session has begun.
@@ -106,7 +106,9 @@ extension MCPBridge {
         }
         guard let changed = MCPMemory.lists[method] else {
             return try state.withLock { state in
-                state.start.outdated = try state.start.first.flatMap { try answer.problem(forHostWith: $0, version) }
+                guard let told = state.start.first[method], let problem = try answer.problem(forHostWith: told, version)
+                else { return }
+                state.start.outdated = problem
             }
         }
         // Later revisions tell of changes on a stream that the host asks for.
@@ -147,8 +149,9 @@ extension MCPBridge.Start {
     /// - Returns: Whether it is another list than the host had.
     @discardableResult
     fileprivate mutating func note(_ answer: MCPMessage, to message: MCPMessage) -> Bool {
-        guard let method = message.method, MCPMemory.lists[method] != nil else {
-            first = answer
+        guard let method = message.method else { return false }
+        guard MCPMemory.lists[method] != nil else {
+            first[method] = answer
             return false
         }
         guard let place = answer.members.places["result"] else { return false }

@@ -344,6 +344,10 @@ final class MCPBridge: Sendable {
         await remember(answer, to: first)
         try await note(answer, to: first, isFirst: false)
         if let outdated = state.withLock(\.start.outdated) { throw outdated }
+        if case .object(let error)? = try answer.members.value("error") {
+            let words = error.string("message") ?? ""
+            throw MCPMessage.Problem("The server begins no session now: \(words.printable)")
+        }
         guard state.withLock({ isWanted($0) }) else { return }
         try adopt(response)
         let second = state.withLock { state in

@@ -134,6 +134,8 @@ extension MCPMessage {
     func problem(forHostWith first: MCPMessage, _ version: String?) throws(Problem) -> Problem? {
         guard let before = try first.members.members("result") else { return nil }
         let now = try members.members("result")
+        // Another error says nothing about the revision. The next message may meet none.
+        guard now != nil || isRefusalOfMethod else { return nil }
         let speaks: Bool
         if let version {
             speaks =

@@ -20,6 +20,11 @@ final class MCPStartProcessTests {
         /// The token that it does not accept.
         var refused: String?
         var gate: TestGate?
+        /// Whether it knows no revision after 2025-11-25, and when it says so.
+        var isOlder = false
+        var olderGate: TestGate?
+        /// Its error in place of a session.
+        var error: String?
     }
 
     private final class Answers: Sendable {
@@ -43,11 +48,20 @@ final class MCPStartProcessTests {
                 return LoopbackResponse(status: 401, headers: ["WWW-Authenticate": #"Bearer error="invalid_token""#])
             }
             switch message.string("method") {
+            case "initialize" where now.error != nil:
+                let error = #"{"code":-32603,"message":"\#(now.error ?? "")"}"#
+                let text = #"{"jsonrpc":"2.0","id":\#(message["id"]?.jsonText ?? "null"),"error":\#(error)}"#
+                return LoopbackResponse(status: 200, text: text, type: "application/json")
             case "initialize":
                 let names = #""protocolVersion":"\#(now.version)","capabilities":\#(now.capabilities)"#
                 var answer = MCPServer.json(message["id"], "{\(names)}")
                 answer.headers.append("Mcp-Session-Id", "session-1")
                 return answer
+            case "server/discover" where now.isOlder:
+                if let gate = now.olderGate { try? await gate.wait() }  // cancelled: the bridge is gone
+                let error = #"{"code":-32601,"message":"Method not found"}"#
+                let text = #"{"jsonrpc":"2.0","id":\#(message["id"]?.jsonText ?? "null"),"error":\#(error)}"#
+                return LoopbackResponse(status: 400, text: text, type: "application/json")
             case "server/discover":
                 let names = #""supportedVersions":["\#(now.version)"],"capabilities":\#(now.capabilities)"#
                 return MCPServer.json(message["id"], "{\(names)}")
@@ -263,6 +277,48 @@ final class MCPStartProcessTests {
             return try? third.messages.first { $0.object("error") != nil }
         }
         #expect(refused.object("error")?.string("message")?.contains("Start it anew") == true)
+    }
+
+    /// An error says nothing about the server's revision.
+    @Test func beginsASessionAfterAnErrorThatPasses() async throws {
+        let person = try await person()
+        try await startOnce(person)
+        change { $0.error = "Busy" }
+        let bridge = try start(person)
+        try bridge.type(Self.call)
+        let error = try await bridge.answer(3).object("error")?.string("message")
+        #expect(error == "The server begins no session now: Busy")
+        change { $0.error = nil }
+        try bridge.type(Self.call.replacing(#""id":3"#, with: #""id":4"#))
+        #expect(try await bridge.answer(4)["result"] != nil)
+    }
+
+    /// Claude Code asks in the newer revision first, and goes on as soon as the bridge has an answer.
+    @Test func aLateRefusalOfTheNewerRevisionEndsNoOlderSession() async throws {
+        let meta = #""params":{"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28"}}"#
+        let discover = #"{"id":7,"method":"server/discover",\#(meta)}"#
+        func start(_ person: Person) async throws -> Tool {
+            let bridge = try server.bridge(person)
+            try bridge.type(discover)
+            #expect(try await bridge.answer(7).object("error")?.integer("code") == -32601)
+            for line in [MCPServer.initialize, MCPServer.initialized, Self.list] { try bridge.type(line) }
+            #expect(names(try await bridge.answer(1)) == ["echo"])
+            return bridge
+        }
+        let person = try await person()
+        change { $0.isOlder = true }
+        let first = try await start(person)
+        try first.closeInput()
+        #expect(try await first.outcome().status == 0)
+        let gate = TestGate()
+        defer { gate.open() }
+        change { $0.olderGate = gate }
+        let second = try await start(person)
+        gate.open()
+        for id in 20..<40 {
+            try second.type(Self.call.replacing(#""id":3"#, with: #""id":\#(id)"#))
+            #expect(try await second.answer(id)["result"] != nil)
+        }
     }
 
     /// Hosts end a server that is silent for 30 s.
