@@ -1,6 +1,7 @@
 // Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
 
 import ArgumentParser
+import IdentityClient
 import OAuthWire
 import SystemSupport
 
@@ -57,8 +58,11 @@ struct MCPHostStart: Sendable {
 }
 
 extension MCPServerEntry {
+    private var command: MCPCommand { get throws { try MCPCommand.parse(Array(arguments.dropFirst())) } }
+
     /// Whether a token for the server can be had without a person.
-    func isSignedIn(_ session: Session) async throws -> Bool {
-        try await MCPCommand.parse(Array(arguments.dropFirst())).isSignedIn(session)
-    }
+    func isSignedIn(_ session: Session) async throws -> Bool { try await command.isSignedIn(session) }
+
+    /// The account whose tokens the server gets.
+    func chosenAccount(_ session: Session) async throws -> Account { try await command.chosenAccount(session) }
 }

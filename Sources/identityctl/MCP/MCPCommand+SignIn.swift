@@ -98,6 +98,14 @@ extension MCPCommand {
         return false
     }
 
+    /// The account whose token is used.
+    ///
+    /// - Throws: `.noTokensFound` before the first sign-in; `UsageError`.
+    func chosenAccount(_ session: Session) async throws -> Account {
+        session.follow(try route(session.environment, session.lines))
+        return try await access(demanding: [], session).0.account
+    }
+
     /// The turn to sign in; `nil` without a home directory.
     func turns(_ environment: Variables) throws -> SignInTurn? {
         let directory = try ProfileDirectory(environment)

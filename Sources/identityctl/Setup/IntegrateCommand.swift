@@ -134,7 +134,8 @@ struct IntegrateCommand: ToolCommand {
             )
         }
         let count = tools.count == 1 ? "one tool" : "\(tools.count) tools"
-        console.line("Started as \(tool.name) does, the server has \(count).")
+        let person = isElsewhere ? "" : ", as \(try await server.chosenAccount(session).shortLabel)"
+        console.line("Started as \(tool.name) does, the server has \(count)\(person).")
     }
 
     private func wantsToSignIn(_ console: Console) async throws -> Bool {

@@ -53,7 +53,7 @@ final class IntegrateStartProcessTests {
         try await visit(tool)
         let outcome = try await tool.outcome()
         #expect(outcome.status == 0, "\(outcome)")
-        #expect(outcome.errorLines.last == "Started as \(name) does, the server has 2 tools.", "\(outcome)")
+        #expect(outcome.errorLines.last == "Started as \(name) does, the server has 2 tools, as alice@example.test.", "\(outcome)")
         // The program's revision is remembered, so that its first start waits for nothing.
         let first = try JSONObject(parsing: try #require(server.requests("initialize").first).body, maximumDepth: 64)
         #expect(
@@ -86,7 +86,7 @@ final class IntegrateStartProcessTests {
         try terminal.type("\(answer)\n")
         if answer.isEmpty {
             try await visit(tool)
-            try await wait(for: "Started as claude-code does, the server has 2 tools.")
+            try await wait(for: "Started as claude-code does, the server has 2 tools, as alice@example.test.")
         } else {
             try await wait(for: "To sign in, run: identityctl login --profile work")
             #expect(browser.address == nil && server.requests.isEmpty)
