@@ -213,9 +213,9 @@ final class Tool: Sendable {
         return Outcome(status: process.withLock { $0.terminationStatus }, output: output.text, errors: errors.text)
     }
 
-    /// Checks repeatedly.
+    /// Checks repeatedly, a little shorter than a test may take: the limit of a test does not say what was waited for.
     func poll<Value>(_ what: @autoclosure () -> String, _ look: () -> Value?) async throws -> Value {
-        let deadline = ContinuousClock.now + .seconds(30)
+        let deadline = ContinuousClock.now + .seconds(55)
         while ContinuousClock.now < deadline {
             if let value = look() { return value }
             try await Task.sleep(for: .milliseconds(5))
