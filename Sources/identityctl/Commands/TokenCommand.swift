@@ -49,9 +49,16 @@ struct TokenCommand: ToolCommand {
             signedRequest.request == nil, try provider.dpopPolicy(environment) == .off
         else { return false }
         let wanted = try WantedToken(token, account, silent, environment)
-        guard signedRequest.nonce == nil, let source = try session.ownSource(provider, for: "token"),
-            let result = try await source.stored(wanted)
-        else { return false }
+        guard signedRequest.nonce == nil, let source = try session.ownSource(provider, for: "token") else {
+            return false
+        }
+        let result: AuthenticationResult
+        do {
+            guard let found = try await source.stored(wanted) else { return false }
+            result = found
+        } catch AuthenticationError.Code.interactionRequired {
+            return false  // a line 'sign-in' may allow to ask the person
+        }
         session.warn(of: HandedToken(result: result), wanted)
         try await session.bindProfile(to: result.account)
         try await session.write(result, isPersistent: true)

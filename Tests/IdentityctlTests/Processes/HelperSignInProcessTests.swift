@@ -50,6 +50,12 @@ import Testing
         let refused = try await Tool.run(["token", "--profile", "work"], plain.variables)
         #expect(refused.status == 2 && plain.browser.address == nil)
         let desktop = try await Desktop("sign-in=when-needed")
+        // The store of other sign-ins.
+        try FileManager.default.createDirectory(
+            at: desktop.person.setup.directory.appending(path: "cache"),
+            withIntermediateDirectories: true,
+            attributes: [.posixPermissions: 0o700]
+        )
         let programs = try (0..<3).map { _ in try Tool(["token", "--profile", "work"], desktop.variables) }
         let address = try await programs[0].poll("a page") { desktop.browser.address }
         try await ScriptedBrowser(provider: nil).visit(try #require(URL(string: address)))
