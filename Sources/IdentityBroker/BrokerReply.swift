@@ -59,7 +59,7 @@ struct BrokerReply: Sendable {
         guard let accessToken = response.string("accessToken"), !accessToken.isEmpty else {
             throw refused("it has no access token")
         }
-        guard accessToken.utf8.count <= Self.maximumToken, WireText.isVisibleASCII(accessToken) else {
+        guard accessToken.utf8.count <= Self.maximumToken, accessToken.utf8.areVisible else {
             throw refused("its access token is too long, or has characters that none has")
         }
         // Deviation: Himmelblau says 0, a bearer token, of bound tokens (1) as well. What the token says is checked later.

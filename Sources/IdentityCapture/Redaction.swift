@@ -274,7 +274,7 @@ enum RedactionRule {
 
     /// Whether `text` is visible ASCII without `@`, which would be an e-mail address, and not long.
     static func isPlain(_ text: some StringProtocol) -> Bool {
-        (1...200).contains(text.utf8.count) && text.utf8.allSatisfy { (0x21...0x7E).contains($0) && $0 != 0x40 }
+        (1...200).contains(text.utf8.count) && text.utf8.allSatisfy { $0.isVisible && $0 != 0x40 }
     }
 
     /// Whether `text` can be shown as the name of a parameter or a member.

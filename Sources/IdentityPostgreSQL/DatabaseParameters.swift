@@ -2,6 +2,7 @@
 
 import CPostgreSQL
 import Glibc
+import OAuthWire
 import SystemSupport
 
 /// The parameters of connections, as libpq reads them: a connection string, `PG*` variables, a service file.
@@ -108,7 +109,7 @@ struct DatabaseParameters: Sendable {
     }
 
     static func printable(_ text: some Sequence<UInt8>) -> String {
-        Array(text).split { !(0x21...0x7e).contains($0) }.map { String(decoding: $0, as: UTF8.self) }
+        Array(text).split { !$0.isVisible }.map { String(decoding: $0, as: UTF8.self) }
             .joined(separator: " ")
     }
 

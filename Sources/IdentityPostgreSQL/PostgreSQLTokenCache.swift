@@ -252,7 +252,7 @@ extension PostgreSQLTokenCache {
     /// Whether a key has the form of the library's keys: short words of printable ASCII.
     static func isStorable(_ key: CacheKey) -> Bool {
         [key.group.name, key.kind.rawValue, key.name].allSatisfy { part in
-            (1...255).contains(part.utf8.count) && part.utf8.allSatisfy { (0x21...0x7e).contains($0) }
+            (1...255).contains(part.utf8.count) && part.utf8.areVisible
         }
     }
 

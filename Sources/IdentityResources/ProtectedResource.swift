@@ -377,7 +377,7 @@ extension ProtectedResource {
         authorizationServers = metadata.authorizationServers
         // What no request can name would only end it.
         let named = (demanded ?? metadata.scopes ?? []).filter { scope in
-            !scope.isEmpty && WireText.isVisibleASCII(scope) && !scope.utf8.contains { $0 == 0x22 || $0 == 0x5C }
+            !scope.isEmpty && scope.utf8.areVisible && !scope.utf8.contains { $0 == 0x22 || $0 == 0x5C }
         }
         scopes = Set(named.prefix(100).map(Scope.init(rawValue:)))
         requiresDPoP = metadata.requiresDPoP

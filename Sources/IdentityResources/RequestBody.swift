@@ -120,6 +120,6 @@ extension RequestBody {
     }
 
     private static func oneLine(_ text: String) -> String {
-        String(decoding: text.utf8.map { $0 < 0x20 || $0 == 0x7F ? 0x20 : $0 }, as: UTF8.self)
+        String(decoding: text.utf8.map { $0.isControl ? 0x20 : $0 }, as: UTF8.self)
     }
 }

@@ -126,7 +126,6 @@ package struct BodyFraming: Sendable {
 
     private func state(after byte: UInt8) throws(MessageProblem) -> State {
         let (isEnd, isSpace) = (byte == 0x0D, byte == 0x20 || byte == 0x09)
-        let isText = byte >= 0x20 && byte != 0x7F || byte == 0x09
         switch state {
         case .size(let size, let digits):
             if let digit = Self.hexadecimal(byte) {
@@ -142,7 +141,7 @@ package struct BodyFraming: Sendable {
             if byte == 0x3B { return .chunkExtension(size, read: 0) }
         case .chunkExtension(let size, let read):
             if isEnd { return .sizeEnd(size) }
-            if isText, read < Self.longestExtension { return .chunkExtension(size, read: read + 1) }
+            if byte.isFieldText, read < Self.longestExtension { return .chunkExtension(size, read: read + 1) }
         case .sizeEnd(let size):
             if byte == 0x0A { return size == 0 ? .trailer(read: 0) : .content(left: size, inChunk: true) }
         case .chunkEnd(let isHalf):
@@ -155,7 +154,7 @@ package struct BodyFraming: Sendable {
             if byte.isToken, read < Self.longestTrailers { return .trailerName(read: read + 1) }
         case .trailerValue(let read):
             if isEnd { return .trailerEnd(read: read) }
-            if isText, read < Self.longestTrailers { return .trailerValue(read: read + 1) }
+            if byte.isFieldText, read < Self.longestTrailers { return .trailerValue(read: read + 1) }
         case .trailerEnd(let read):
             if byte == 0x0A { return .trailer(read: read) }
         case .lastEnd:

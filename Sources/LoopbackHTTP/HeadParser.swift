@@ -133,7 +133,7 @@ package struct HeadParser: Sendable {
         var index = read
         scan: while index < input.count {
             let byte = input[index]
-            if byte >= 0x20 && byte != 0x7F || byte == 0x09 {
+            if byte.isFieldText {
                 index += 1
                 continue
             }
@@ -185,7 +185,7 @@ package struct HeadParser: Sendable {
             throw .malformed
         }
         let (name, target, version) = (line[..<one], line[(one + 1)..<two], line[(two + 1)...])
-        guard Self.isToken(name), target.allSatisfy({ (0x21...0x7E).contains($0) }) else { throw .malformed }
+        guard Self.isToken(name), Self.areVisible(target) else { throw .malformed }
         let method = String(decoding: name, as: UTF8.self)
         guard method != "CONNECT" else { throw .method }
         guard target.first == 0x2F || target.elementsEqual("*".utf8) && method == "OPTIONS" else { throw .malformed }
@@ -227,9 +227,19 @@ package struct HeadParser: Sendable {
     }
 
     private static func isToken(_ bytes: ArraySlice<UInt8>) -> Bool { !bytes.isEmpty && bytes.allSatisfy(\.isToken) }
+
+    /// Whether all are visible signs of ASCII, as in a target and in a token. `OAuthWire` has the rule for its own texts: this
+    /// target stands beside it.
+    package static func areVisible(_ bytes: some Sequence<UInt8>) -> Bool {
+        bytes.allSatisfy { (0x21...0x7E).contains($0) }
+    }
 }
 
 extension UInt8 {
+    /// Whether a field's value, a reason or an extension of a chunk can hold it.
+    /// - SeeAlso: [RFC 9110 §5.5](https://www.rfc-editor.org/rfc/rfc9110#section-5.5)
+    var isFieldText: Bool { self >= 0x20 && self != 0x7F || self == 0x09 }
+
     /// Whether it may stand in a name or a method.
     /// - SeeAlso: [RFC 9110 §5.6.2](https://www.rfc-editor.org/rfc/rfc9110#section-5.6.2)
     var isToken: Bool {

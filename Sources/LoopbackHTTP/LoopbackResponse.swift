@@ -93,10 +93,7 @@ extension LoopbackResponse {
 
     /// A caller's value can never begin a new header or the body.
     private static func oneLine(_ text: String) -> String {
-        guard text.utf8.contains(where: { $0 < 0x20 && $0 != 0x09 || $0 == 0x7F }) else { return text }
-        return String(
-            String.UnicodeScalarView(text.unicodeScalars.map { $0.value < 0x20 || $0 == "\u{7F}" ? " " : $0 })
-        )
+        String(decoding: text.utf8.map { $0.isFieldText ? $0 : 0x20 }, as: UTF8.self)
     }
 
     private static func reason(_ status: Int) -> String {

@@ -95,7 +95,7 @@ package struct ForwardingRules: Sendable {
     ///
     /// The token is set last, when everything of the client is gone: no field of the client takes it away, or adds another.
     package func head(of request: ForwardedRequest, token: String) throws(ForwardingProblem) -> [UInt8] {
-        guard !token.isEmpty, token.utf8.allSatisfy({ (0x21...0x7E).contains($0) }) else {
+        guard !token.isEmpty, HeadParser.areVisible(token.utf8) else {
             throw ForwardingProblem(.refusedByPolicy, "The provider gave a token that cannot be sent.")
         }
         var head = Array("\(request.method) \(request.target) HTTP/1.1\r\nHost: \(route.authority)\r\n".utf8)

@@ -52,7 +52,7 @@ extension Reading {
             precondition((1...16).contains(metadata.authorizationServers.count), "no server, or endless ones")
         }
         if let client = try? ClientRegistrationResponse(json) {
-            precondition(!client.clientID.isEmpty && WireText.isVisibleASCII(client.clientID), "an unusable client")
+            precondition(!client.clientID.isEmpty && client.clientID.utf8.areVisible, "an unusable client")
         }
         _ = try? InstanceDiscoveryResponse(json)
         _ = ProviderDocument(decoding: CacheRecord(bytes: bytes))

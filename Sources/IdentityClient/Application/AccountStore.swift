@@ -2,6 +2,7 @@
 
 import HTTPTypes
 import Logging
+import OAuthWire
 import Synchronization
 
 /// The accounts of a program that has several providers, or several registrations with the same provider.
@@ -198,7 +199,7 @@ extension AccountType {
             let lowered = name.lowercased()
             guard let field = HTTPField.Name(name), !Self.reservedHeaders.contains(lowered),
                 !lowered.hasPrefix("content-"), !lowered.hasPrefix("proxy-"), !lowered.hasPrefix("sec-"),
-                value.utf8.count <= 4096, value.utf8.allSatisfy({ (0x20...0x7E).contains($0) })
+                value.utf8.count <= 4096, value.utf8.arePrintable
             else {
                 throw AuthenticationError(
                     .invalidArgument,

@@ -70,7 +70,7 @@ public struct SecurityToken: Hashable, Sendable {
 
     /// - Throws: `.invalidArgument` for a text that is no token, or no type.
     func check(as role: String) throws {
-        guard !value.isEmpty, value.utf8.count <= 65_536, WireText.isVisibleASCII(value) else {
+        guard !value.isEmpty, value.utf8.count <= 65_536, value.utf8.areVisible else {
             throw AuthenticationError(
                 .invalidArgument,
                 """

@@ -113,8 +113,7 @@ extension TokenExchangeParameters {
 
     /// Whether a request may name the audience: at most 2,048 bytes on one line.
     package static func isAudience(_ text: String) -> Bool {
-        !text.isEmpty && text.utf8.count <= 2048
-            && text.unicodeScalars.allSatisfy { $0.value >= 0x20 && $0.value != 0x7F }
+        (1...2048).contains(text.utf8.count) && !text.utf8.hasControls
     }
 
     /// - Throws: `.invalidArgument`.

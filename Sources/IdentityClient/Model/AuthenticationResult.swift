@@ -343,7 +343,7 @@ extension AuthenticationResult {
                     + "and password, with everything but visible ASCII percent-encoded, and at most 8192 bytes."
             )
         }
-        if let nonce, nonce.isEmpty || !WireText.isVisibleASCII(nonce) {
+        if let nonce, nonce.isEmpty || !nonce.utf8.areVisible {
             throw AuthenticationError(
                 .invalidArgument,
                 "The nonce is empty, or has other than visible ASCII characters."

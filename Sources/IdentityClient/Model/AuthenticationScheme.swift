@@ -85,7 +85,7 @@ public struct AuthenticationScheme: Hashable, Sendable, CustomStringConvertible 
 
     /// A server's nonce for the next proof (DPoP): visible ASCII of at most 2,048 bytes.
     package static func nonceField(in fields: HTTPFields) -> String? {
-        guard let nonce = fields[.dpopNonce], !nonce.isEmpty, nonce.utf8.count <= 2048, WireText.isVisibleASCII(nonce)
+        guard let nonce = fields[.dpopNonce], !nonce.isEmpty, nonce.utf8.count <= 2048, nonce.utf8.areVisible
         else { return nil }
         return nonce
     }

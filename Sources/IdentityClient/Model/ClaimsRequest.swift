@@ -83,7 +83,3 @@ struct RequiredAuthentication: Sendable {
         return amr.isSubset(of: claims.raw.strings("amr") ?? [])
     }
 }
-
-extension Unicode.Scalar {
-    var isControl: Bool { value < 0x20 || (0x7F..<0xA0).contains(value) }
-}

@@ -1,5 +1,7 @@
 // Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
 
+import OAuthWire
+
 /// The identifier that the authorization server gave the program at registration. It is opaque and not a secret.
 ///
 /// ```swift
@@ -71,7 +73,7 @@ extension ClientID {
     /// - SeeAlso: [RFC 6749 §A.1](https://www.rfc-editor.org/rfc/rfc6749#appendix-A.1)
     package func check() throws {
         let bytes = rawValue.utf8
-        guard (1...4096).contains(bytes.count), bytes.allSatisfy({ (0x20...0x7E).contains($0) }),
+        guard (1...4096).contains(bytes.count), bytes.arePrintable,
             bytes.first != 0x20, bytes.last != 0x20
         else {
             throw AuthenticationError(
@@ -91,7 +93,7 @@ extension ClientSecret {
     /// - Throws: `.invalidArgument` for a secret that cannot be sent. The message does not show it.
     package func check() throws {
         let bytes = rawValue.utf8
-        guard bytes.count <= 1024, bytes.allSatisfy({ $0 >= 0x20 && $0 != 0x7F }) else {
+        guard bytes.count <= 1024, !bytes.hasControls else {
             let problem = "The client secret has a line end or another control character, or more than 1,024 bytes."
             throw AuthenticationError(.invalidArgument, problem)
         }

@@ -34,7 +34,7 @@ public struct SSHCertificate: Hashable, Sendable {
     public var validBefore: Date { Self.date(content.validBefore) }
 
     private static func date(_ seconds: UInt64) -> Date {
-        Date(timeIntervalSince1970: TimeInterval(min(seconds, 253_402_300_799)))
+        Date(timeIntervalSince1970: TimeInterval(UnixSeconds.nearest(to: seconds)))
     }
 }
 

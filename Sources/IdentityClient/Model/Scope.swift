@@ -1,5 +1,7 @@
 // Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
 
+import OAuthWire
+
 /// A permission of an access token, as the authorization server names it.
 ///
 /// ```swift
@@ -28,7 +30,7 @@ public struct Scope: RawRepresentable, Hashable, Codable, Sendable, ExpressibleB
 
     /// Whether a request may name the scope (RFC 6749 §3.3).
     var isWellFormed: Bool {
-        !rawValue.isEmpty && rawValue.utf8.allSatisfy { (0x21...0x7E).contains($0) && $0 != 0x22 && $0 != 0x5C }
+        !rawValue.isEmpty && rawValue.utf8.allSatisfy { $0.isVisible && $0 != 0x22 && $0 != 0x5C }
     }
 
     /// `openid`: requests an ID token.

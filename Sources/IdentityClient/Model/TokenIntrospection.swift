@@ -77,7 +77,7 @@ extension JSONObject {
     /// The time in a member, in Unix seconds; `nil` if it is absent.
     fileprivate func optionalTime(_ name: String) throws -> Date? {
         guard let value = self[name], !value.isNull else { return nil }
-        guard case .number = value, let seconds = value.roundedDown, (0...253_402_300_799).contains(seconds) else {
+        guard case .number = value, let seconds = value.roundedDown, UnixSeconds.all.contains(seconds) else {
             throw WireError.wrongType(name)
         }
         return Date(timeIntervalSince1970: Double(seconds))

@@ -24,7 +24,7 @@ struct CurlFailure: Error, CustomStringConvertible {
     /// A foreign text, which may quote a server: shortened, and without control characters.
     private static func plain(_ text: String) -> String {
         String(
-            decoding: text.utf8.prefix(200).map { $0 >= 0x20 && $0 < 0x7F ? $0 : UInt8(ascii: "?") },
+            decoding: text.utf8.prefix(200).map { $0.isPrintable ? $0 : UInt8(ascii: "?") },
             as: UTF8.self
         )
     }

@@ -43,7 +43,7 @@ struct CurlRequest: Sendable {
         var given: Set<String> = []
         for field in request.headerFields where !Self.framing.contains(field.name.canonicalName) {
             given.insert(field.name.canonicalName)
-            guard field.value.utf8.allSatisfy({ $0 >= 0x20 && $0 != 0x7F || $0 == 0x09 }) else {
+            guard field.value.utf8.allSatisfy(\.isFieldText) else {
                 throw AuthenticationError(
                     .invalidArgument,
                     "The header field \(field.name.rawName) contains a control character."
@@ -91,7 +91,7 @@ struct RequestTarget: Hashable, Sendable {
         }
         let path = request.path.flatMap { $0.isEmpty ? nil : $0 } ?? "/"
         guard path.utf8.first == UInt8(ascii: "/"),
-            path.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7F && $0 != UInt8(ascii: "#") })
+            path.utf8.allSatisfy({ $0.isVisible && $0 != UInt8(ascii: "#") })
         else {
             throw Self.refusal(
                 "The path of the request to \(host) is not acceptable: it starts with a slash, has no fragment, and "
@@ -149,7 +149,7 @@ struct ProxyAddress: Sendable, CustomStringConvertible, CustomReflectable {
     let text: String
 
     /// Whether the address can be passed to libcurl, which checks the rest.
-    var isPlain: Bool { text.utf8.allSatisfy { (0x21...0x7E).contains($0) } }
+    var isPlain: Bool { text.utf8.areVisible }
 
     /// The host and the port, looked for by bytes: a sign with an accent is another character, and a password stands before it.
     var place: String {

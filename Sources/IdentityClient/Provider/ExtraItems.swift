@@ -38,9 +38,9 @@ enum ExtraItems {
         atMost limit: Int
     ) throws -> [(String, String)] {
         for (name, value) in items {
-            guard (1...100).contains(name.utf8.count), WireText.isVisibleASCII(name),
+            guard (1...100).contains(name.utf8.count), name.utf8.areVisible,
                 (1...limit).contains(value.utf8.count),
-                value.unicodeScalars.allSatisfy({ $0.value >= 0x20 && $0.value != 0x7F })
+                !value.utf8.hasControls
             else {
                 throw AuthenticationError(
                     .invalidArgument,
@@ -56,7 +56,7 @@ enum ExtraItems {
 
     /// Whether a hint fits into an address: a kilobyte at most, without control characters.
     static func fits(_ text: String) -> Bool {
-        text.utf8.count <= 1000 && text.unicodeScalars.allSatisfy { $0.value >= 0x20 && $0.value != 0x7F }
+        text.utf8.count <= 1000 && !text.utf8.hasControls
     }
 }
 

@@ -222,8 +222,7 @@ extension JSONObject {
     }
 
     fileprivate mutating func takeTime(_ name: String) throws -> Int64 {
-        // Limited to the year 9999, so that no sum or difference of times can overflow.
-        guard let time = Int64(try takeString(name)), (0...253_402_300_799).contains(time) else {
+        guard let time = Int64(try takeString(name)), UnixSeconds.all.contains(time) else {
             throw WireError.wrongType(name)
         }
         return time

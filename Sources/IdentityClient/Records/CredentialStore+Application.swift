@@ -173,7 +173,7 @@ extension ServerWait {
     init?(_ record: CacheRecord) {
         guard let json = try? JSONObject(parsing: record.bytes),  // a damaged one binds no process
             let notedAt = json.roundedDown("noted_at"), let seconds = json.roundedDown("seconds"),
-            (0...253_402_300_799).contains(notedAt)  // to the year 9999
+            UnixSeconds.all.contains(notedAt)
         else { return nil }
         self.init(notedAt: notedAt, seconds: min(max(0, seconds), Self.maximum))
     }

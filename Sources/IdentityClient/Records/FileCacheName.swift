@@ -1,5 +1,6 @@
 // Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
 
+import OAuthWire
 import Synchronization
 import SystemSupport
 
@@ -63,14 +64,12 @@ enum FileCacheName {
 
     private static func isName(_ name: String) -> Bool {
         (1...128).contains(name.utf8.count)
-            && name.utf8.allSatisfy {
-                isLower($0 | 0x20) || isDigit($0) || $0 == UInt8(ascii: "_") || $0 == UInt8(ascii: "-")
-            }
+            && name.utf8.allSatisfy { $0.isAlphanumeric || $0 == UInt8(ascii: "_") || $0 == UInt8(ascii: "-") }
     }
 
     private static func isGroup(_ group: String) -> Bool {
         (1...128).contains(group.utf8.count) && group.utf8.first != UInt8(ascii: ".")
-            && group.utf8.allSatisfy { (0x21...0x7e).contains($0) && $0 != UInt8(ascii: "/") }
+            && group.utf8.allSatisfy { $0.isVisible && $0 != UInt8(ascii: "/") }
     }
 
     private static func isLower(_ byte: UInt8) -> Bool {

@@ -27,7 +27,7 @@ public struct KeyFile: EncryptionKeyProvider, Hashable {
     /// - Parameter path: The file. A relative path begins at the current working directory.
     /// - Throws: `AuthenticationError` of the family `.configuration` for a path that does not end with a name, has control characters or begins with `~`.
     public init(path: String) throws {
-        guard path.utf8.allSatisfy({ $0 >= 0x20 && $0 != 0x7F }), path.utf8.last != UInt8(ascii: "/"),
+        guard !path.utf8.hasControls, path.utf8.last != UInt8(ascii: "/"),
             FilePath.parts(of: path).last.map({ $0 != ".." && $0 != "." }) == true
         else {
             throw AuthenticationError(
@@ -45,7 +45,7 @@ public struct KeyFile: EncryptionKeyProvider, Hashable {
     /// - Throws: `AuthenticationError` of the family `.configuration` for a text that is no credential's name.
     public init(credential name: String) throws {
         guard (1...255).contains(name.utf8.count), name != ".", name != "..",
-            name.utf8.allSatisfy({ (0x21...0x7E).contains($0) && $0 != UInt8(ascii: "/") && $0 != UInt8(ascii: ":") })
+            name.utf8.allSatisfy({ $0.isVisible && $0 != UInt8(ascii: "/") && $0 != UInt8(ascii: ":") })
         else {
             throw AuthenticationError(
                 .invalidArgument,

@@ -1,5 +1,7 @@
 // Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
 
+import OAuthWire
+
 /// A refusal of a refresh token. It is stored with the token, so that no process that shares the record asks again at
 /// once.
 package struct RefreshRefusal: Hashable, Sendable {
@@ -88,8 +90,7 @@ extension [RefreshRefusal] {
     init(text: String) {
         let words = text.split(separator: " ").prefix(4 * RefreshRefusal.most)
         self = stride(from: words.startIndex, to: words.endIndex - 3, by: 4).compactMap { index in
-            // Limited to the year 9999, so that no sum of times can overflow.
-            guard let at = Int64(words[index + 1]), (0...253_402_300_799).contains(at),
+            guard let at = Int64(words[index + 1]), UnixSeconds.all.contains(at),
                 let count = Int(words[index + 2]),
                 let pause = Int64(words[index + 3])
             else { return nil }

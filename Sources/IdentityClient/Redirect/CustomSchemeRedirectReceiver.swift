@@ -236,7 +236,7 @@ struct CustomSchemeRelay: Sendable {
     func deliver(_ url: URL) async throws -> Bool {
         let address = url.absoluteString
         let scheme = try CustomScheme(url.scheme ?? "")
-        guard address.utf8.count <= Self.maximumAddressBytes, address.utf8.allSatisfy({ (0x21...0x7E).contains($0) })
+        guard address.utf8.count <= Self.maximumAddressBytes, address.utf8.areVisible
         else {
             throw AuthenticationError(
                 .invalidArgument,
@@ -307,7 +307,7 @@ extension RedirectRequest {
             return
         }
         guard let text = String(validating: request.body, as: UTF8.self),
-            text.utf8.allSatisfy({ (0x21...0x7E).contains($0) }), let url = URL(string: text),
+            text.utf8.areVisible, let url = URL(string: text),
             url.absoluteString == text, url.fragment == nil,
             RedirectAddress(text).matches(redirectURI.absoluteString), question.hasAnswer(in: text)
         else {

@@ -132,7 +132,7 @@ extension RedirectPage {
             let parts = text.utf8.split(separator: UInt8(ascii: "-"), omittingEmptySubsequences: false)
             return text.utf8.count <= 35 && parts[0].count > 1 && parts[0].allSatisfy(isLetter)
                 && parts.allSatisfy { part in
-                    (1...8).contains(part.count) && part.allSatisfy { isLetter($0) || (0x30...0x39).contains($0) }
+                    (1...8).contains(part.count) && part.allSatisfy(\.isAlphanumeric)
                 }
         }
 

@@ -149,10 +149,7 @@ enum RedirectRequest: Equatable {
 
     /// RFC 3986 §3.4, without characters that browsers and parsers treat differently.
     private static func isPlain(_ byte: UInt8) -> Bool {
-        switch byte {
-        case 0x30...0x39, 0x41...0x5A, 0x61...0x7A: true
-        default: "-._~!$&()*+,;=:@/?".utf8.contains(byte)
-        }
+        byte.isAlphanumeric || "-._~!$&()*+,;=:@/?".utf8.contains(byte)
     }
 
     /// The byte, or its escape if a text could not have it.

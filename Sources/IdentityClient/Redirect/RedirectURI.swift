@@ -58,7 +58,7 @@ public struct RedirectURI: Hashable, Sendable {
     ) throws -> RedirectURI {
         // Two slashes would begin another host in the browser's redirect.
         guard path.isEmpty || path.hasPrefix("/") && !path.hasPrefix("//"),
-            path.utf8.allSatisfy({ (0x21...0x7E).contains($0) && !#"?#"<>\^`{|}"#.utf8.contains($0) }),
+            path.utf8.allSatisfy({ $0.isVisible && !#"?#"<>\^`{|}"#.utf8.contains($0) }),
             ports?.lowerBound != 0
         else {
             throw AuthenticationError(

@@ -204,7 +204,7 @@ extension URL {
         let isLoopback = ["localhost", "127.0.0.1", "::1", "[::1]"].contains(host()?.lowercased())
         let scheme = scheme?.lowercased()
         guard host()?.isEmpty == false, scheme == "https" || scheme == "http" && isLoopback,
-            address.utf8.allSatisfy({ (0x21...0x7E).contains($0) && !#""<>\^`{|}"#.utf8.contains($0) })
+            address.utf8.allSatisfy({ $0.isVisible && !#""<>\^`{|}"#.utf8.contains($0) })
         else { return nil }
         return address
     }

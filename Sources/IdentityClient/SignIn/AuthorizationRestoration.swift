@@ -155,9 +155,8 @@ private struct Members {
     mutating func integer(_ name: String) throws -> Int { try needed(name, object.integer) }
     mutating func bool(_ name: String) throws -> Bool { try needed(name, object.bool) }
 
-    /// Limited to the year 9999, so that no sum of times can overflow.
     mutating func date(_ name: String) throws -> Date {
-        Date(timeIntervalSince1970: Double(min(max(0, try integer(name)), 253_402_300_799)))
+        Date(timeIntervalSince1970: Double(UnixSeconds.nearest(to: try integer(name))))
     }
 
     mutating func optionalDate(_ name: String) throws -> Date? {

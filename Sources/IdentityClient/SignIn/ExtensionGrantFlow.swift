@@ -76,7 +76,7 @@ extension ExtensionGrantFlow {
     ]
 
     private static func check(_ grantType: String) throws {
-        guard (1...1024).contains(grantType.utf8.count), WireText.isVisibleASCII(grantType) else {
+        guard (1...1024).contains(grantType.utf8.count), grantType.utf8.areVisible else {
             throw AuthenticationError(
                 .invalidArgument,
                 "The grant type is empty, longer than 1,024 bytes, or has other than visible ASCII characters."
@@ -150,7 +150,7 @@ struct RefreshTokenImport: Sendable {
     /// - SeeAlso: [RFC 6749, Appendix A.17](https://www.rfc-editor.org/rfc/rfc6749#appendix-A.17)
     private static func check(_ refreshToken: String) throws {
         guard !refreshToken.isEmpty, refreshToken.utf8.count <= 65_536,
-            refreshToken.utf8.allSatisfy({ (0x20...0x7E).contains($0) })
+            refreshToken.utf8.arePrintable
         else {
             throw AuthenticationError(
                 .invalidArgument,

@@ -1,5 +1,18 @@
 // Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
 
+/// The seconds since 1970 that a server, a file or another program may name: to the end of the year 9999, so that no sum or
+/// difference of times can overflow, and each time has a text.
+package enum UnixSeconds {
+    /// The last of them.
+    package static var last: Int64 { 253_402_300_799 }
+
+    /// All of them.
+    package static var all: ClosedRange<Int64> { 0...last }
+
+    /// Returns the second that is nearest to a number.
+    package static func nearest(to seconds: some BinaryInteger) -> Int64 { min(max(0, Int64(clamping: seconds)), last) }
+}
+
 /// Dates in HTTP headers.
 /// - SeeAlso: [RFC 9110 §5.6.7](https://www.rfc-editor.org/rfc/rfc9110#section-5.6.7)
 package enum HTTPDate {

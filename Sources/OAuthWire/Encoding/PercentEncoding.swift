@@ -62,7 +62,7 @@ package enum PercentEncoding {
     package static func isDoubtfulPath(_ path: String) -> Bool {
         let bytes = path.utf8.map { (0x41...0x5A).contains($0) ? $0 | 0x20 : $0 }
         for (index, byte) in bytes.enumerated() {
-            if byte < 0x20 || byte == 0x7F || byte == UInt8(ascii: "\\") { return true }
+            if byte.isControl || byte == UInt8(ascii: "\\") { return true }
             guard byte == UInt8(ascii: "%") else { continue }
             let escape = String(decoding: bytes[index...].dropFirst().prefix(2), as: UTF8.self)
             if escape.utf8.first == UInt8(ascii: "0") || escape.utf8.first == UInt8(ascii: "1") { return true }
@@ -71,7 +71,7 @@ package enum PercentEncoding {
         return bytes.split(separator: UInt8(ascii: "/")).contains { segment in
             let rest = segment.drop { $0 == UInt8(ascii: ".") }
             guard rest.count < segment.count else { return false }
-            return !(rest.first.map { (0x61...0x7A).contains($0) || (0x30...0x39).contains($0) } ?? false)
+            return rest.first?.isAlphanumeric != true
         }
     }
 

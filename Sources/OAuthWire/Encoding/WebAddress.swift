@@ -39,7 +39,7 @@ package struct WebAddress: Hashable, Sendable {
     private static let maximumLength = 2048
 
     /// Visible ASCII, without the backslash, which some browsers treat as a slash.
-    private static func isPlain(_ byte: UInt8) -> Bool { (0x21...0x7E).contains(byte) && byte != 0x5C }
+    private static func isPlain(_ byte: UInt8) -> Bool { byte.isVisible && byte != 0x5C }
 
     /// The same for at most `maximumLength` bytes.
     package init?(_ text: String, maximumLength: Int) {

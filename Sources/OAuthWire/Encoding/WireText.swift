@@ -17,9 +17,7 @@ package enum WireText {
             case 0x09, 0x0A, 0x0D, 0x2028, 0x2029:
                 guard let last = output.last, last != " " else { continue }
                 output.append(" ")
-            case 0..<0x20, 0x7F..<0xA0:
-                continue
-            case _ where scalar.properties.generalCategory == .format:
+            case _ where scalar.isControl || scalar.properties.generalCategory == .format:
                 continue
             default:
                 output.append(scalar)
@@ -59,17 +57,13 @@ package enum WireText {
         scalar.properties.isQuotationMark || "`´ʹʺʻʼʽ′″‴‵‶❛❜❝❞".unicodeScalars.contains(scalar)
     }
 
-    /// Whether `text` is all visible ASCII without a space, as in a header or a URL.
-    package static func isVisibleASCII(_ text: String) -> Bool { text.utf8.allSatisfy { (0x21...0x7E).contains($0) } }
-
     /// Whether `text` is visible ASCII that begins with a scheme and a colon, and goes on.
     /// - SeeAlso: [RFC 3986 §3.1](https://www.rfc-editor.org/rfc/rfc3986#section-3.1)
     package static func isAbsoluteURI(_ text: String) -> Bool {
-        guard isVisibleASCII(text), let colon = text.utf8.firstIndex(of: UInt8(ascii: ":")) else { return false }
+        guard text.utf8.areVisible, let colon = text.utf8.firstIndex(of: UInt8(ascii: ":")) else { return false }
         let (scheme, rest) = (text.utf8[..<colon], text.utf8[colon...])
-        func isLetter(_ byte: UInt8) -> Bool { (0x61...0x7A).contains(byte | 0x20) }
-        return rest.count > 1 && scheme.first.map(isLetter) == true
-            && scheme.allSatisfy { isLetter($0) || (0x30...0x39).contains($0) || "+-.".utf8.contains($0) }
+        return rest.count > 1 && scheme.first.map { (0x61...0x7A).contains($0 | 0x20) } == true
+            && scheme.areAlphanumeric(or: "+-.")
     }
 
     /// Whether two texts have the same bytes. `==` also treats canonically equivalent texts as equal.

@@ -104,6 +104,6 @@ package struct IDTokenClaims: Sendable {
         guard case .number(let text) = value, let seconds = Double(text) else { throw WireError.wrongType(name) }
         // An instant outside the years 1 to 9999 counts as their beginning or end, so that adding a tolerance cannot
         // overflow.
-        return Int64(min(max(seconds.rounded(.down), -62_135_596_800), 253_402_300_799))
+        return Int64(min(max(seconds.rounded(.down), -62_135_596_800), Double(UnixSeconds.last)))
     }
 }

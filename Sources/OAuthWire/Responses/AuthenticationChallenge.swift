@@ -33,7 +33,7 @@ extension AuthenticationChallenge {
 
     /// Whether a server's text is visible ASCII, and short: it is repeated in each request.
     private static func isNonce(_ text: String) -> Bool {
-        (1...2048).contains(text.utf8.count) && WireText.isVisibleASCII(text)
+        (1...2048).contains(text.utf8.count) && text.utf8.areVisible
     }
 
     /// The nonce for the next signed request in the `Authentication-Info` fields of an answer. A field with a repeated

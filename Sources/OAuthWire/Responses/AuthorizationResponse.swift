@@ -38,7 +38,7 @@ package struct AuthorizationResponse: Sendable {
         let outcome: Outcome
         switch (code, error) {
         case (let code?, nil):
-            guard code.utf8.allSatisfy({ (0x20...0x7E).contains($0) }) else { throw WireError.malformed("code") }
+            guard code.utf8.arePrintable else { throw WireError.malformed("code") }
             outcome = .code(code)
         case (nil, _?):
             guard let response = ErrorResponse(query: items) else { throw WireError.malformed("error") }

@@ -89,10 +89,10 @@ struct ChallengeParser {
             switch byte {
             case UInt8(ascii: "\""): return String(validating: content, as: UTF8.self)
             case UInt8(ascii: "\\"):
-                guard position < bytes.count, Self.isText(bytes[position]) else { return nil }
+                guard position < bytes.count, bytes[position].isFieldText else { return nil }
                 content.append(bytes[position])
                 position += 1
-            case _ where Self.isText(byte): content.append(byte)
+            case _ where byte.isFieldText: content.append(byte)
             default: return nil
             }
         }
@@ -121,22 +121,9 @@ struct ChallengeParser {
 
     private static func isBlank(_ byte: UInt8) -> Bool { byte == 0x20 || byte == 0x09 }
 
-    private static func isText(_ byte: UInt8) -> Bool { byte >= 0x20 && byte != 0x7F || byte == 0x09 }
-
-    private static func isToken68(_ byte: UInt8) -> Bool {
-        isAlphanumeric(byte) || "-._~+/".utf8.contains(byte)
-    }
+    private static func isToken68(_ byte: UInt8) -> Bool { byte.isAlphanumeric || "-._~+/".utf8.contains(byte) }
 
     private static func isTokenByte(_ byte: UInt8) -> Bool {
-        isAlphanumeric(byte) || "!#$%&'*+-.^_`|~".utf8.contains(byte)
-    }
-
-    private static func isAlphanumeric(_ byte: UInt8) -> Bool {
-        switch byte {
-        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
-            UInt8(ascii: "0")...UInt8(ascii: "9"):
-            true
-        default: false
-        }
+        byte.isAlphanumeric || "!#$%&'*+-.^_`|~".utf8.contains(byte)
     }
 }

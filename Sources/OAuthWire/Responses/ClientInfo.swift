@@ -19,8 +19,8 @@ package struct ClientInfo: Hashable, Sendable {
             raw.utf8.count <= 4_096,
             let bytes = Base64URL.decodeLenient(raw),
             let json = try? JSONObject(parsing: bytes),  // not JSON counts as absent too
-            let uid = json.string("uid"), !uid.isEmpty, WireText.isVisibleASCII(uid),
-            let utid = json.string("utid"), !utid.isEmpty, WireText.isVisibleASCII(utid)
+            let uid = json.string("uid"), !uid.isEmpty, uid.utf8.areVisible,
+            let utid = json.string("utid"), !utid.isEmpty, utid.utf8.areVisible
         else { return nil }
         return ClientInfo(uid: uid, utid: utid)
     }

@@ -25,14 +25,14 @@ package struct ClientRegistrationResponse: Hashable, Sendable {
         // Zero means never. Some servers send nothing.
         let isSilent = json["client_secret_expires_at"].map(\.isNull) ?? true
         let end = isSilent ? 0 : json.roundedDown("client_secret_expires_at") ?? -1
-        guard (0...253_402_300_799).contains(end) else { throw WireError.wrongType("client_secret_expires_at") }
+        guard UnixSeconds.all.contains(end) else { throw WireError.wrongType("client_secret_expires_at") }
         secretExpiresOn = clientSecret == nil || end == 0 ? nil : end
         authMethod = try json.optionalString("token_endpoint_auth_method")
         redirectURIs = try json.optionalStrings("redirect_uris")
     }
 
     private static func checked(_ text: String, _ name: String, atMost limit: Int) throws(WireError) -> String {
-        guard text.utf8.count <= limit, WireText.isVisibleASCII(text) else { throw WireError.malformed(name) }
+        guard text.utf8.count <= limit, text.utf8.areVisible else { throw WireError.malformed(name) }
         return text
     }
 

@@ -28,11 +28,11 @@ package struct DeviceAuthorizationResponse: Sendable {
         guard
             let uri = try json.optionalString("verification_uri") ?? json.optionalString("verification_url")
         else { throw WireError.missing("verification_uri") }
-        guard WireText.isVisibleASCII(uri) else { throw WireError.malformed("verification_uri") }
+        guard uri.utf8.areVisible else { throw WireError.malformed("verification_uri") }
         verificationURI = uri
         verificationURIComplete =
             try json.optionalString("verification_uri_complete") ?? json.optionalString("verification_url_complete")
-        if let complete = verificationURIComplete, !WireText.isVisibleASCII(complete) {
+        if let complete = verificationURIComplete, !complete.utf8.areVisible {
             throw WireError.malformed("verification_uri_complete")
         }
         guard let seconds = try json.optionalDuration("expires_in") else { throw WireError.missing("expires_in") }

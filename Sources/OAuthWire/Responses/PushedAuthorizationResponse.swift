@@ -12,7 +12,7 @@ package struct PushedAuthorizationResponse: Sendable {
     /// - Throws: `WireError` if a field is missing, has a wrong type or value, or cannot be part of an address.
     package init(_ json: JSONObject) throws(WireError) {
         requestURI = try json.requiredString("request_uri")
-        guard requestURI.utf8.count <= 2048, WireText.isVisibleASCII(requestURI) else {
+        guard requestURI.utf8.count <= 2048, requestURI.utf8.areVisible else {
             throw WireError.malformed("request_uri")
         }
         guard let seconds = try json.optionalDuration("expires_in") else { throw WireError.missing("expires_in") }

@@ -39,7 +39,7 @@ package struct TokenAnswer: Sendable {
     /// The members of a form with tokens or an error. A repeated name makes it unreadable.
     private static func form(_ body: [UInt8]) -> JSONObject? {
         let text = String(decoding: body, as: UTF8.self)
-        guard WireText.isVisibleASCII(text), let items = try? FormURLEncoded.decode(text) else { return nil }
+        guard text.utf8.areVisible, let items = try? FormURLEncoded.decode(text) else { return nil }
         let names = items.map(\.0)
         guard Set(names).count == names.count,
             names.contains(where: ["access_token", "refresh_token", "error"].contains)

@@ -62,7 +62,7 @@ package struct TokenResponse: Hashable, Sendable {
         accessToken = try json.optionalString("access_token")
         idToken = try json.optionalString("id_token")
         guard accessToken != nil || idToken != nil else { throw WireError.missing("access_token") }
-        if let accessToken, !WireText.isVisibleASCII(accessToken) { throw WireError.malformed("access_token") }
+        if let accessToken, !accessToken.utf8.areVisible { throw WireError.malformed("access_token") }
         tokenType = try json.optionalString("token_type")
         expiresIn = try Self.lifetime(json)
         refreshIn = Self.hint("refresh_in", json)
@@ -75,7 +75,7 @@ package struct TokenResponse: Hashable, Sendable {
         familyID = json.string("foci") ?? json.integer("foci").map(String.init)
         issuedTokenType = json.string("issued_token_type")
         deviceSecret = json.string("device_secret").flatMap { secret in
-            (1...8192).contains(secret.utf8.count) && WireText.isVisibleASCII(secret) ? secret : nil
+            (1...8192).contains(secret.utf8.count) && secret.utf8.areVisible ? secret : nil
         }
         additionalMembers = Self.additionalMembers(json)
     }

@@ -2,6 +2,7 @@
 
 import ArgumentParser
 import IdentityClient
+import OAuthWire
 import SystemSupport
 
 /// The command that runs another command with a token.

@@ -1,6 +1,7 @@
 // Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
 
 import FoundationEssentials
+import OAuthWire
 
 extension Helper {
     static let git = Helper(

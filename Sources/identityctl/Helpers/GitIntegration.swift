@@ -1,5 +1,6 @@
 // Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
 
+import OAuthWire
 import SystemSupport
 
 extension IntegratedTool {

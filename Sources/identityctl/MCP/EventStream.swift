@@ -1,5 +1,7 @@
 // Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
 
+import OAuthWire
+
 /// Reads a stream of server-sent events piece by piece.
 ///
 /// - SeeAlso: [Server-sent events](https://html.spec.whatwg.org/multipage/server-sent-events.html)
@@ -89,7 +91,7 @@ struct EventStream: Sendable {
         case "event": isMessage = value.isEmpty || value.elementsEqual("message".utf8)
         case "id":
             // It goes into a header field.
-            let isUsable = value.count <= 1024 && value.allSatisfy { (0x20...0x7E).contains($0) }
+            let isUsable = value.count <= 1024 && value.arePrintable
             id = isUsable && !value.isEmpty ? String(decoding: value, as: UTF8.self) : nil
         case "retry":
             if value.allSatisfy({ (0x30...0x39).contains($0) }), !value.isEmpty {

@@ -71,7 +71,7 @@ struct MCPFields: Sendable {
     /// Returns a text as a field can hold it: as it is, or else in Base64 between marks.
     static func value(_ text: String) -> String {
         let isPlain =
-            text.utf8.allSatisfy { (0x20...0x7E).contains($0) } && text.utf8.first != 0x20 && text.utf8.last != 0x20
+            text.utf8.arePrintable && text.utf8.first != 0x20 && text.utf8.last != 0x20
         let isMarked = text.hasPrefix("=?base64?") && text.hasSuffix("?=")
         return isPlain && !isMarked ? text : "=?base64?\(Data(text.utf8).base64EncodedString())?="
     }

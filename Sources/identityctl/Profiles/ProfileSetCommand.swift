@@ -1,6 +1,7 @@
 // Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
 
 import ArgumentParser
+import OAuthWire
 
 /// The command that changes lines of a profile.
 struct ProfileSetCommand: ToolCommand {

@@ -2,6 +2,7 @@
 
 import FoundationEssentials
 import IdentityClient
+import OAuthWire
 import SystemSupport
 
 /// The desktop entry that makes this program the handler of a scheme.

@@ -1,5 +1,7 @@
 // Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
 
+import OAuthWire
+
 /// The options of a provider that are the same for every client there. It has no client id and no secret.
 struct Preset: Sendable {
     let name: String

@@ -2,6 +2,7 @@
 
 import IdentityClient
 import IdentityResources
+import OAuthWire
 
 /// The name of a profile: a file's name without its ending.
 struct ProfileName: Hashable, Sendable, CustomStringConvertible {
@@ -99,9 +100,9 @@ struct Profile: Sendable {
         guard let text = String(validating: row, as: UTF8.self) else {
             throw error("this is not UTF-8 text.", number, path)
         }
-        guard
-            !text.unicodeScalars.contains(where: { ($0.value < 0x20 && $0 != "\t" && $0 != "\r") || $0.value == 0x7F })
-        else { throw error("a control character is not possible here.", number, path) }
+        guard row.allSatisfy({ $0.isFieldText || $0 == UInt8(ascii: "\r") }) else {
+            throw error("a control character is not possible here.", number, path)
+        }
         let trimmed = trimmed(text[...])
         guard !trimmed.isEmpty, !trimmed.hasPrefix("#") else { return nil }
         guard let sign = trimmed.firstIndex(of: "=") else {

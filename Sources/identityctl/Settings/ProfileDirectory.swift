@@ -3,6 +3,7 @@
 import FoundationEssentials
 import Glibc
 import IdentityClient
+import OAuthWire
 import SystemSupport
 
 /// A person's profiles above those of the whole machine, and the name of the default one.

@@ -1,5 +1,7 @@
 // Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
 
+import OAuthWire
+
 /// The texts of a small XML document, each under the path of its element.
 ///
 /// This is the XML that a service writes for programs: elements, texts, and the references of XML itself. Attributes are

@@ -73,9 +73,9 @@ extension HandedToken {
         self.idToken = IDToken(idToken, expiresOn: Self.date(answer.integer("id_token_expires_at") ?? end))
     }
 
-    /// To the year 9999, because the agent may be another computer's.
+    /// Within limits, because the agent may be another computer's.
     private static func date(_ seconds: Int) -> Date {
-        Date(timeIntervalSince1970: Double(min(max(0, seconds), 253_402_300_799)))
+        Date(timeIntervalSince1970: Double(UnixSeconds.nearest(to: seconds)))
     }
 
     /// Whether the account that the agent names has the id or the username.

@@ -1,5 +1,7 @@
 // Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
 
+import OAuthWire
+
 /// The answer to *whose* token: the lines that count below the options and the variables.
 ///
 /// Commands, helpers and the bridge ask here, and nowhere else. Each answer is a function of the options, the variables, the lines
