@@ -133,6 +133,82 @@ extension Session {
     }
 }
 
+extension Session {
+    /// Writes a token, plainly or as JSON, and warns if it could not be stored.
+    ///
+    /// - Parameters:
+    ///   - idToken: The ID token to write in place of the access token, or beside it in JSON.
+    ///   - isPersistent: Whether the cache outlives the program.
+    func write(_ result: AuthenticationResult, _ idToken: IDToken? = nil, isPersistent: Bool) async throws {
+        let isStored = await isStored(result)
+        noteClient(after: result)
+        if isJSON {
+            var report = JSONReport.result(result, persisted: isStored && isPersistent)
+            if let idToken {
+                report["idToken"] = .string(idToken.text)
+                report["idTokenExpiresOn"] = .string(idToken.expiresOn.utcText)
+            }
+            try self.result(report.line + "\n")
+        } else {
+            try self.result((idToken?.text ?? result.accessToken) + "\n")
+        }
+    }
+
+    /// Writes a token that an agent gave, plainly or with the agent's report as JSON.
+    func write(_ token: HandedToken, _ report: JSONObject) throws {
+        guard isJSON else { return try result(token.text + "\n") }
+        var report = report
+        report["accessToken"] = .string(token.result.accessToken)
+        if let idToken = token.idToken { report["idToken"] = .string(idToken.text) }
+        try result(report.line + "\n")
+    }
+
+    /// Returns whether the tokens are stored, and warns if they are not.
+    func isStored(_ result: AuthenticationResult) async -> Bool {
+        guard let failure = await storageFailure(of: result) else { return true }
+        let reason = PlainReport.withReference(failure.ofAWrite)
+        console.line("Warning: the tokens could not be kept for the next time. \(reason)")
+        return false
+    }
+
+    /// Tries once more to store the tokens, and returns the error if they are still not stored.
+    func storageFailure(of result: AuthenticationResult) async -> AuthenticationError? {
+        guard case .failed(let failure) = result.persistence, await !finishPendingWork() else { return nil }
+        return failure
+    }
+}
+
+extension AuthenticationError {
+    /// The message about tokens that were not stored. Of a keyring that cannot be read, it also says that the sign-in in it stays;
+    /// that says nothing about new tokens.
+    var messageOfAWrite: String {
+        message.replacing("; there is no need to sign in again", with: "")
+            .replacing(" There is no need to sign in again.", with: "")
+    }
+
+    /// The same error with the message about tokens that were not stored.
+    var ofAWrite: AuthenticationError {
+        AuthenticationError(code, messageOfAWrite, correlationID: correlationID, underlyingError: underlyingError)
+    }
+}
+
+extension Session {
+    /// Notes what an error says of the client that this tool registered.
+    func noteClient(after error: any Error) {
+        guard let error = error as? AuthenticationError,
+            error.isOfForgottenClient || .clientNotRegistered ~= error.code,
+            let profile = environment.profile
+        else { return }
+        try? KnownResources(environment).noteForgotten(profile)  // only 'doctor' misses it
+    }
+
+    /// Notes that the client is known, if its server gave the token.
+    func noteClient(after result: AuthenticationResult) {
+        guard result.source == .identityProvider, let profile = environment.profile else { return }
+        try? KnownResources(environment).noteKnown(profile)
+    }
+}
+
 /// Tokens of a source. The first of a profile without an account binds it to the only account that is signed in.
 struct ProfileBinding: TokenSource {
     let base: any TokenSource
