@@ -146,7 +146,7 @@ struct AgentRunCommand: ToolCommand {
             environment: environment,
             options: provider,
             scopes: token.scopes,
-            login: SharedOptions(provider, token),
+            login: provider.shared(token),
             keepsVariables: true,
             version: ""
         )

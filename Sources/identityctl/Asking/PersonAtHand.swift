@@ -36,7 +36,7 @@ struct PersonAtHand: Sendable {
         }
         let variables = CommandEnvironment.variables(
             CText.environment,
-            withholding: ProviderOptions.secretVariables,
+            withholding: Variables.secrets,
             setting: ["SSH_ASKPASS_PROMPT"],
             to: "confirm"
         )

@@ -71,7 +71,7 @@ struct CacheMoveCommand: ToolCommand {
     var clientOptions: ProviderOptions? { provider }
     var isAboutSignIns: Bool { true }
 
-    var sharedOptions: SharedOptions { SharedOptions(provider) }
+    var sharedOptions: SharedOptions { provider.shared() }
 
     func run(in session: Session) async throws {
         let store = try destination(session.environment)

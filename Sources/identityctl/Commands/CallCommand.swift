@@ -36,7 +36,7 @@ struct CallCommand: ToolCommand {
     var asksAgent: Bool { true }
 
     var readsSignIns: Bool { true }
-    var sharedOptions: SharedOptions { SharedOptions(provider, token, account, scheme) }
+    var sharedOptions: SharedOptions { provider.shared(token, account, scheme) }
 
     func route(_ variables: Variables, _ lines: ProfileLines) throws -> TokenRoute {
         try .calling(url, provider, variables, lines)

@@ -42,7 +42,7 @@ struct ExchangeCommand: ToolCommand {
     func recording() throws -> Recording? { try record.recording(of: "exchange") }
 
     var sharedOptions: SharedOptions {
-        let shared = SharedOptions(provider, nil, account)
+        let shared = provider.shared(nil, account)
         return scopes.isEmpty ? shared : shared.replacing("--scope", with: scopes.joined(separator: " "))
     }
 

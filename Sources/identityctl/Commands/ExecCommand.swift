@@ -54,7 +54,7 @@ struct ExecCommand: ToolCommand {
     var asksAgent: Bool { true }
 
     var readsSignIns: Bool { true }
-    var sharedOptions: SharedOptions { SharedOptions(provider, token, account) }
+    var sharedOptions: SharedOptions { provider.shared(token, account) }
 
     func validate() throws {
         if companion != nil { Companion.ignoreSignals() }
@@ -86,7 +86,7 @@ struct ExecCommand: ToolCommand {
         session.console.clearProgress()
         let variables = CommandEnvironment.variables(
             CText.environment,
-            withholding: ProviderOptions.secretVariables,
+            withholding: Variables.secrets,
             setting: names,
             to: value
         )

@@ -73,7 +73,7 @@ struct ImportCommand: ToolCommand {
 
     var clientOptions: ProviderOptions? { provider }
 
-    var sharedOptions: SharedOptions { SharedOptions(provider, nil, account) }
+    var sharedOptions: SharedOptions { provider.shared(nil, account) }
 
     func run(in session: Session) async throws {
         guard deviceSecret || [account.account, deviceSecretType, audience].allSatisfy({ $0 == nil }) else {

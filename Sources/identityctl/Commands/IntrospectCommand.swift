@@ -36,7 +36,7 @@ struct IntrospectCommand: ToolCommand {
     var isAboutSignIns: Bool { true }
 
     var sharedOptions: SharedOptions {
-        let shared = SharedOptions(provider, nil, account)
+        let shared = provider.shared(nil, account)
         return scopes.isEmpty ? shared : shared.replacing("--scope", with: scopes.joined(separator: " "))
     }
 

@@ -70,7 +70,7 @@ extension LoginCommand {
         let environment = session.environment
         guard environment.profile == nil, let directory = try? ProfileDirectory(environment) else { return nil }
         let groups = OptionGroups(provider: provider, token: token)
-        var options = SharedOptions(provider, token).without("--profile")
+        var options = provider.shared(token).without("--profile")
         // The store is remembered; another kind of cache is not.
         let isRemembered = try provider.cacheChoice(environment).policy != nil
         if isRemembered { options = options.without("--cache") }

@@ -109,7 +109,7 @@ struct LoginCommand: ToolCommand {
     var isAboutSignIns: Bool { true }
     func recording() throws -> Recording? { try record.recording(of: "login") }
 
-    var sharedOptions: SharedOptions { SharedOptions(provider, token, account, scheme) }
+    var sharedOptions: SharedOptions { provider.shared(token, account, scheme) }
 
     private var elsewhere: ElsewhereAdvice { ElsewhereAdvice(options: optionsOfLogin) }
 
@@ -231,7 +231,7 @@ struct LoginCommand: ToolCommand {
         SystemBrowserLauncher(
             command: try browser.command(environment),
             inPrivateWindow: try environment.isOn("private-window", privateWindow),
-            withholding: ProviderOptions.secretVariables
+            withholding: Variables.secrets
         )
     }
 

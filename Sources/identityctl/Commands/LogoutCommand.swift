@@ -69,7 +69,7 @@ struct LogoutCommand: ToolCommand {
     var readsSignIns: Bool { true }
     var isAboutSignIns: Bool { true }
 
-    var sharedOptions: SharedOptions { SharedOptions(provider, nil, account) }
+    var sharedOptions: SharedOptions { provider.shared(nil, account) }
 
     func run(in session: Session) async throws {
         try refuseUnusedOptions(session.environment)
@@ -117,7 +117,7 @@ struct LogoutCommand: ToolCommand {
 
     func signOutBrowser(_ command: [String]?, _ console: Console) -> SignOutBrowser {
         SignOutBrowser(
-            launcher: SystemBrowserLauncher(command: command, withholding: ProviderOptions.secretVariables),
+            launcher: SystemBrowserLauncher(command: command, withholding: Variables.secrets),
             console: console
         )
     }

@@ -50,7 +50,7 @@ struct SSHCertificateCommand: ToolCommand {
     var readsSignIns: Bool { true }
     var isAboutSignIns: Bool { true }
 
-    var sharedOptions: SharedOptions { SharedOptions(provider, nil, account) }
+    var sharedOptions: SharedOptions { provider.shared(nil, account) }
 
     func run(in session: Session) async throws {
         let environment = session.environment

@@ -37,7 +37,7 @@ struct TokenCommand: ToolCommand {
     func recording() throws -> Recording? { try record.recording(of: "token") }
 
     var readsSignIns: Bool { true }
-    var sharedOptions: SharedOptions { SharedOptions(provider, token, account, scheme) }
+    var sharedOptions: SharedOptions { provider.shared(token, account, scheme) }
 
     func advice(on error: any Error, in session: Session) -> String? { SilentOptions.advice(on: error) }
 

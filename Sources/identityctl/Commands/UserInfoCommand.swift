@@ -28,7 +28,7 @@ struct UserInfoCommand: ToolCommand {
     var readsSignIns: Bool { true }
     var isAboutSignIns: Bool { true }
 
-    var sharedOptions: SharedOptions { SharedOptions(provider, nil, account) }
+    var sharedOptions: SharedOptions { provider.shared(nil, account) }
 
     func run(in session: Session) async throws {
         let environment = session.environment

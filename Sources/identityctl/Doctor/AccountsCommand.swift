@@ -55,7 +55,7 @@ struct AccountsCommand: ToolCommand {
     var readsSignIns: Bool { true }
     var isAboutSignIns: Bool { true }
 
-    var sharedOptions: SharedOptions { SharedOptions(provider) }
+    var sharedOptions: SharedOptions { provider.shared() }
 
     /// Whether everything is listed: it is asked for, or nothing names a client.
     private func listsAll(_ session: Session) throws -> Bool {

@@ -45,7 +45,7 @@ struct ClientExamination {
             try await cache.checkReadable(store, in: group)
             return false
         }
-        return (store, Examination.tokenStore(store, read, SharedOptions(options)))
+        return (store, Examination.tokenStore(store, read, options.shared()))
     }
 
     /// Returns the store, if it is shared with other programs, and a finding on whether it can be read.

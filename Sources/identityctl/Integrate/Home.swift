@@ -85,7 +85,7 @@ struct Home: Sendable {
         let directories = CText(searched.joined(separator: ":"))
         let variables = CommandEnvironment.variables(
             CText.environment,
-            withholding: ProviderOptions.secretVariables,
+            withholding: Variables.secrets,
             setting: [],
             to: ""
         )

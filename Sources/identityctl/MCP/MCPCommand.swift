@@ -55,7 +55,7 @@ struct MCPCommand: ToolCommand {
 
     var clientOptions: ProviderOptions? { provider }
     var asksAgent: Bool { true }
-    var sharedOptions: SharedOptions { SharedOptions(provider, token, account) }
+    var sharedOptions: SharedOptions { provider.shared(token, account) }
 
     func run(in session: Session) async throws {
         if let page { return try MCPOffer.Page.leave(url, in: try signInDirectory(page, session.environment)) }

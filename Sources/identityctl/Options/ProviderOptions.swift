@@ -11,9 +11,6 @@ import SystemSupport
 
 /// Options for the client, the provider, and the store for the tokens.
 struct ProviderOptions: ParsableArguments {
-    /// The variables that this program hides from every program it starts.
-    static let secretVariables: Set = [Variables.variable(for: "client-secret")]
-
     @Option(
         help: ArgumentHelp(
             "The client id that the provider gave your program. A secret that came with it goes into "

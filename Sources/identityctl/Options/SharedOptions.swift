@@ -16,26 +16,13 @@ struct SharedOptions: Hashable, Sendable {
 
     private var items: [Item] = []
 
-    init(
-        _ provider: ProviderOptions? = nil,
-        _ token: TokenOptions? = nil,
-        _ account: AccountOption? = nil,
-        _ scheme: SchemeOption? = nil
-    ) {
-        let groups = OptionGroups(provider: provider, token: token, account: account, scheme: scheme)
-        for setting in Setting.ofProvider + Setting.ofRequest {
-            for value in groups.values(of: setting) {
-                let value = setting.name == "claims" ? Self.oneLine(value) : value
-                items.append(Item(name: setting.option, value: setting.kind == .switch ? nil : value))
-            }
-        }
-    }
+    init() {}
 
     /// Returns the options with another value for one of them.
     func replacing(_ name: String, with value: String) -> SharedOptions {
         var options = self
         options.items.removeAll { $0.name == name }
-        options.add(name, name == "--claims" ? Self.oneLine(value) : value)
+        options.add(name, value)
         return options
     }
 
@@ -102,12 +89,32 @@ struct SharedOptions: Hashable, Sendable {
         return (["identityctl \(name)"] + words).joined(separator: " ")
     }
 
-    private mutating func add(_ name: String, _ value: String?) {
-        if let value { items.append(Item(name: name, value: value)) }
+    private mutating func add(_ name: String, _ value: String) {
+        items.append(Item(name: name, value: name == "--claims" ? Self.oneLine(value) : value))
     }
 
     /// Returns the JSON in one line that a terminal shows unchanged.
     private static func oneLine(_ json: String) -> String {
         (try? JSONObject(parsing: Array(json.utf8)))?.line ?? json
+    }
+}
+
+extension ProviderOptions {
+    /// Returns these options of the command line, and those of other groups, for another command.
+    func shared(
+        _ token: TokenOptions? = nil,
+        _ account: AccountOption? = nil,
+        _ scheme: SchemeOption? = nil
+    ) -> SharedOptions {
+        let groups = OptionGroups(provider: self, token: token, account: account, scheme: scheme)
+        var options = SharedOptions()
+        for setting in Setting.ofProvider + Setting.ofRequest {
+            for value in groups.values(of: setting) {
+                options =
+                    setting.kind == .switch
+                    ? options.adding(flag: setting.option) : options.adding(setting.option, value)
+            }
+        }
+        return options
     }
 }

@@ -67,7 +67,7 @@ struct ProfileEditCommand: ToolCommand {
         let words = editor.split(separator: " ").map { CText(String($0)) } + [CText(path)]
         let variables = CommandEnvironment.variables(
             CText.environment,
-            withholding: ProviderOptions.secretVariables,
+            withholding: Variables.secrets,
             setting: [],
             to: ""
         )

@@ -40,7 +40,7 @@ extension Session {
         guard let profile = environment.profile, profile.keepsAccount, !profile.namesAccount else { return }
         if let own = profile.account, !own.isSignedOut, await !own.isGone(application) {
             guard own.id != account.id.rawValue else { return }
-            let command = SharedOptions(options).ofProviderAndCache.adding("--default", account.id.rawValue)
+            let command = options.shared().ofProviderAndCache.adding("--default", account.id.rawValue)
             return console.line(
                 "The profile '\(profile.name)' stays \(own.label)'s. To give it to \(account.shortLabel), run: "
                     + command.command("accounts")

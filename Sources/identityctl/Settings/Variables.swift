@@ -9,6 +9,9 @@ struct Variables: Sendable {
     /// The profile whose lines stand in for variables that are not set.
     private(set) var profile: Profile?
 
+    /// The names of those that this program hides from every program it starts.
+    static let secrets: Set = [variable(for: "client-secret")]
+
     init(_ variables: [String: String]) {
         lookup = { variables[$0] }
     }

@@ -64,7 +64,7 @@ struct SetupCommand: ToolCommand {
         let questions = Questions.arePossible ? try await Questions(session.console) : nil
         var steps = try SetupSteps(session)
         let place = try await SetupPlace(given(), provider, domain, session, questions)
-        var options = SharedOptions(provider, token)
+        var options = provider.shared(token)
         let store = try await store(session, questions)
         if let store { options = options.replacing("--cache", with: store) }
         let client = try await place.client(provider, store, session, questions)

@@ -90,7 +90,7 @@ import Testing
         #expect(try Self.configuration([], variables).clientCapabilities == ["cp1"])
         #expect(throws: UsageError.self) { try Self.configuration(["--client-capabilities", ""], Self.complete) }
         // The suggested command requests the same.
-        let options = SharedOptions(try ProviderOptions.parse(["--client-capabilities", "cp1"]))
+        let options = try ProviderOptions.parse(["--client-capabilities", "cp1"]).shared()
         #expect(options.command("login") == "identityctl login --client-capabilities cp1")
     }
 
