@@ -133,11 +133,13 @@ struct AgentRunCommand: ToolCommand {
             if let option = given ?? (token.scopes.isEmpty ? nil : "--scope") ?? token.claims.map({ _ in "--claims" }) {
                 throw UsageError("\(option): the agent serves all profiles, which say this. Name one with --profile.")
             }
-            let (directory, console) = (try ProfileDirectory(variables), session.console)
-            if try directory.names().isEmpty {
-                console.line("There is no profile yet. To add one: identityctl profile add NAME --preset PRESET …")
+            let lines = session.lines
+            if try lines.names().isEmpty {
+                session.console.line(
+                    "There is no profile yet. To add one: identityctl profile add NAME --preset PRESET …"
+                )
             }
-            return .all(in: directory, variables, provider) { console.line("Warning: \($0)") }
+            return .all(lines, variables, provider)
         }
         let environment = try TokenRoute(provider, variables, session.lines).variables
         _ = try provider.configuration(environment)  // a mistake is found now

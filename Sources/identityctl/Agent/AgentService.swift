@@ -345,7 +345,7 @@ final class AgentService: Sendable {
         await passPhrases.missing { [self] in
             for name in (try? profiles.names()) ?? [] {
                 // The program that asks for a profile's tokens learns of its other troubles.
-                _ = try? await application(of: profiles.profile(name)).allAccounts()
+                _ = try? await application(of: profiles.chosen(by: AgentRequest.Token(profile: name))).allAccounts()
             }
         }
     }

@@ -91,6 +91,8 @@ final class AgentSignIns: Sendable {
     }
 
     private func remind(_ key: Key, _ profile: AgentProfile, _ text: String) {
+        // A value that is not known forbids nothing.
+        guard (try? Asking.ofAgent(profile.environment)) != .never else { return }
         state.withLock { state in
             guard state.reminders[key] == nil else { return }
             state.last += 1

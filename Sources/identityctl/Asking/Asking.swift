@@ -7,7 +7,8 @@ import SystemSupport
 
 /// The answer to *may a person be asked* to sign in, by whom, and once.
 ///
-/// Commands, helpers and the bridge ask here. An agent has its own person, so that a program that asks an agent asks no other.
+/// Commands, helpers, the bridge and the agent ask here. An agent has its own person, so that a program that asks an agent asks no
+/// other.
 enum Asking: Hashable, Sendable {
     /// No person is asked: the error says what to run.
     case never
@@ -39,6 +40,13 @@ extension Asking {
     static func ofBridge(_ variables: Variables, showsPages: Bool) throws -> Asking {
         guard variables.agent == nil, try isAllowed(variables) != false else { return .never }
         return try showsPages || isAtDesktop(variables) ? .atDesktop : .never
+    }
+
+    /// An agent shows a notice, whose button signs in, unless the person has written that programs may begin no sign-in.
+    ///
+    /// - Throws: `UsageError` for a value that is not known.
+    static func ofAgent(_ variables: Variables) throws -> Asking {
+        try isAllowed(variables) == false ? .never : .atDesktop
     }
 
     /// Whether a page that opens by itself is before the person who wants the token.

@@ -1,10 +1,11 @@
 // Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
 
+import IdentityClient
 import OAuthWire
 
 /// The answer to *whose* token: the lines that count below the options and the variables.
 ///
-/// Commands, helpers and the bridge ask here, and nowhere else. Each answer is a function of the options, the variables, the lines
+/// Commands, helpers, the bridge and the agent ask here, and nowhere else. Each answer is a function of the options, the variables, the lines
 /// and an address. Options stand above variables, and these above lines. If an agent is named, it has the sign-ins: then no line
 /// of this computer counts.
 struct TokenRoute: Sendable {
@@ -214,6 +215,92 @@ extension TokenRoute {
     }
 }
 
+// A program's request to the agent of this computer, which has the sign-ins.
+extension TokenRoute {
+    /// The route of the profile that a request names, or of the one that fits its provider and client, or of the one that serves its
+    /// address, or else of the default one.
+    ///
+    /// - Parameter own: The name of the only client, if the agent's own options or variables name one: then no profile counts.
+    /// - Throws: `AuthenticationError` with the code `notServed` for an address that no profile serves, or not the one that the
+    ///   request names; `UsageError`.
+    static func answering(
+        _ request: AgentRequest.Token,
+        only own: String?,
+        _ options: ProviderOptions,
+        _ variables: Variables,
+        _ lines: ProfileLines
+    ) throws -> TokenRoute {
+        guard let text = request.serves else { return try chosen(by: request, own, options, variables, lines) }
+        guard let address = ServedAddress(text) else { throw notServed(text) }
+        if own == nil, request.profile == nil, request.issuer == nil, request.clientID == nil {
+            guard let profile = try lines.serving(address, request.username) else { throw notServed(text) }
+            return TokenRoute(variables: variables.above(profile))
+        }
+        let route = try chosen(by: request, own, options, variables, lines)
+        let served = try route.variables.words("serves", [])
+        guard served.contains(where: { ServedAddress($0)?.serves(address) == true }) else { throw notServed(text) }
+        return route
+    }
+
+    private static func chosen(
+        by request: AgentRequest.Token,
+        _ own: String?,
+        _ options: ProviderOptions,
+        _ variables: Variables,
+        _ lines: ProfileLines
+    ) throws -> TokenRoute {
+        let names = try own.map { [$0] } ?? lines.names().map(\.text)
+        func route(of name: String) throws -> TokenRoute {
+            guard own == nil, let name = ProfileName(name) else { return TokenRoute(variables: variables) }
+            return TokenRoute(variables: variables.above(try lines.named(name)))
+        }
+        if let name = request.profile {
+            guard names.contains(name) else { throw notFound("a profile '\(name.printable)'") }
+            let named = try route(of: name)
+            guard try named.fits(request, options) else {
+                throw UsageError("The profile '\(name.printable)' is for another client or provider than requested.")
+            }
+            return named
+        }
+        func usual() throws -> String? { try own ?? lines.usual()?.name.text }
+        guard request.issuer != nil || request.clientID != nil else {
+            if let name = try usual() { return try route(of: name) }
+            throw UsageError("Which profile? The agent has: \(list(names)).")
+        }
+        // A profile that cannot be read is not the one that is asked for.
+        let fitting = names.filter { (try? route(of: $0).fits(request, options)) == true }
+        guard let first = fitting.first else { throw notFound("a profile for that client or provider") }
+        if fitting.count == 1 { return try route(of: first) }
+        if let name = try usual(), fitting.contains(name) { return try route(of: name) }
+        throw UsageError("Several profiles fit: \(list(fitting)). Name one.")
+    }
+
+    /// Whether the client and the provider are those that a request names.
+    private func fits(_ request: AgentRequest.Token, _ options: ProviderOptions) throws -> Bool {
+        func plain(_ url: String) -> Substring { url.hasSuffix("/") ? url.dropLast() : url[...] }
+        if let wanted = request.clientID, try variables.given("client-id", options.clientID)?.text != wanted {
+            return false
+        }
+        guard let wanted = request.issuer else { return true }
+        let issuer = try variables.given("issuer", options.issuer)
+        let authority = try variables.given("authority", options.authority)
+        return [issuer, authority].compactMap { $0?.text }.contains { plain($0) == plain(wanted) }
+    }
+
+    private static func notServed(_ address: String) -> AuthenticationError {
+        AuthenticationError(.notServed, "No profile of the agent serves \(address.printable).")
+    }
+
+    /// Clients of oidc-agent look for its words.
+    private static func notFound(_ what: String) -> UsageError {
+        UsageError("account not loaded: the agent does not have \(what).")
+    }
+
+    private static func list(_ names: [String]) -> String {
+        names.isEmpty ? "none" : names.prefix(20).map(\.printable).joined(separator: ", ")
+    }
+}
+
 /// The username beside a token.
 enum TokenUsername {
     /// The one that most servers accept.
@@ -228,6 +315,8 @@ enum TokenUsername {
 
 /// The lines that can stand below options and variables: those of profiles, and of known resources.
 struct ProfileLines: Sendable {
+    /// Returns the names of all profiles.
+    let names: @Sendable () throws -> [ProfileName]
     /// Returns the profile with a name.
     let named: @Sendable (ProfileName) throws -> Profile
     /// Returns the default profile, or else the only one.
@@ -244,6 +333,7 @@ extension ProfileLines {
     /// - Parameter warn: Called with the reason why a profile that could serve an address does not count.
     static func onDisk(_ variables: Variables, warn: @escaping @Sendable (String) -> Void = { _ in }) -> ProfileLines {
         ProfileLines(
+            names: { try ProfileDirectory(variables).names() },
             named: { try ProfileDirectory(variables).profile(named: $0) },
             usual: {
                 // Without a home directory there is none.

@@ -47,10 +47,10 @@ import Testing
         return answer
     }
 
-    private func profile(_ name: String) throws -> AgentProfile {
+    private func profile(_ name: String, _ variables: [String: String] = [:]) throws -> AgentProfile {
         AgentProfile(
             name: name,
-            environment: Variables([:]),
+            environment: Variables(variables),
             options: try ProviderOptions.parse([]),
             scopes: [],
             login: SharedOptions().adding("--profile", name),
@@ -71,6 +71,21 @@ import Testing
         signIns.done(for: try profile("work"))
         signIns.needed(for: try profile("work"))
         #expect(await shown.next()?.title == "Sign in for 'work'")
+        signIns.end()
+    }
+
+    @Test(.timeLimit(.minutes(1))) func remindsOfNoProfileWhoseProgramsBeginNoSignIn() async throws {
+        let desktop = Desktop([])
+        let signIns = desktop.signIns()
+        var shown = desktop.shown.makeAsyncIterator()
+        let never = try profile("work", ["IDENTITYCTL_SIGN_IN": "never"])
+        signIns.needed(for: never)
+        signIns.done(for: never, until: .now + 60, at: .now - 86_400 * 30)
+        signIns.done(for: never, until: .now + 60)
+        signIns.needed(for: try profile("home", ["IDENTITYCTL_SIGN_IN": "when-needed"]))
+        #expect(await shown.next()?.title == "Sign in for 'home'")
+        signIns.needed(for: try profile("else", ["IDENTITYCTL_SIGN_IN": "sometimes"]))
+        #expect(await shown.next()?.title == "Sign in for 'else'")
         signIns.end()
     }
 

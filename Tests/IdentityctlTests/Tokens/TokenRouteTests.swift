@@ -1,6 +1,7 @@
 // Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
 
 import ArgumentParser
+import IdentityClient
 import Testing
 
 @testable import identityctl
@@ -9,6 +10,7 @@ import Testing
 @Suite struct TokenRouteTests {
     /// Profiles by their names, the usual one, and what is known of resources.
     private static let lines = ProfileLines(
+        names: { texts.keys.sorted().compactMap { ProfileName($0) } },
         named: { name in try #require(try profile(name.text), "there is no profile \(name)") },
         usual: { try profile("work") },
         serving: { address, username in
@@ -55,6 +57,9 @@ import Testing
         )
     }
 
+    /// In place of a username: a file of the program's own says which server a client is for.
+    private static let file = "a file"
+
     private static func variables(_ variables: [String: String]) -> Variables {
         Variables(Dictionary(uniqueKeysWithValues: variables.map { (Variables.variable(for: $0.key), $0.value) }))
     }
@@ -86,48 +91,63 @@ import Testing
         #expect(try Self.answer(route)?.description == wanted)
     }
 
-    @Test(
-        arguments: [
-            ("https://other.test/x", [], [:], "work work - -"),
-            ("https://api.test/mcp/tools", [], [:], "resource of its own registered https://api.test/mcp/tools -"),
-            ("https://api.test/mcp", ["--profile", "work"], [:], "work work - -"),
-            ("https://api.test/mcp", ["--profile", "none"], [:], "- - https://api.test/mcp -"),
-            ("https://api.test/mcp", ["--client-id", "mine"], [:], "- - - -"),
-            ("https://x.test/y", ["--resource", "https://x.test"], [:], "- - https://x.test -"),
-            // An agent has the sign-ins.
-            ("https://api.test/mcp", [], ["agent": "/run/agent"], "- - - -"),
-            ("https://api.test/mcp", ["--profile", "none"], ["agent": "/run/agent"], "- - - -"),
-        ] as [(String, [String], [String: String], String)]
-    )
-    func ofACallIsWhatIsKnownOfTheAddress(
-        _ url: String,
-        _ options: [String],
-        _ variables: [String: String],
-        _ wanted: String
-    ) throws {
-        let route = try TokenRoute.calling(url, .parse(options), Self.variables(variables), Self.lines)
-        #expect(try Self.answer(route)?.description == wanted)
+    /// The questions about an address.
+    enum Question: Sendable {
+        case call, bridge, signIn
+
+        fileprivate func route(
+            _ url: String,
+            _ options: ProviderOptions,
+            _ variables: Variables,
+            _ lines: ProfileLines
+        ) throws -> TokenRoute? {
+            switch self {
+            case .call: try TokenRoute.calling(url, options, variables, lines)
+            case .bridge: try TokenRoute.bridging(to: url, options, variables, lines)
+            case .signIn: try TokenRoute.ofResource(at: url, options, variables, lines)
+            }
+        }
     }
 
     @Test(
         arguments: [
-            ("https://api.test/mcp", [], [:], "resource of its own registered - -"),
-            ("https://git.test/mcp", [], [:], "git git - -"),
+            (.call, "https://other.test/x", [], [:], "work work - -"),
+            (
+                .call, "https://api.test/mcp/tools", [], [:],
+                "resource of its own registered https://api.test/mcp/tools -"
+            ),
+            (.call, "https://api.test/mcp", ["--profile", "work"], [:], "work work - -"),
+            (.call, "https://api.test/mcp", ["--profile", "none"], [:], "- - https://api.test/mcp -"),
+            (.call, "https://api.test/mcp", ["--client-id", "mine"], [:], "- - - -"),
+            (.call, "https://x.test/y", ["--resource", "https://x.test"], [:], "- - https://x.test -"),
+            // An agent has the sign-ins.
+            (.call, "https://api.test/mcp", [], ["agent": "/run/agent"], "- - - -"),
+            (.call, "https://api.test/mcp", ["--profile", "none"], ["agent": "/run/agent"], "- - - -"),
+            (.bridge, "https://api.test/mcp", [], [:], "resource of its own registered - -"),
+            (.bridge, "https://git.test/mcp", [], [:], "git git - -"),
             // The usual profile is none for an address that it does not serve.
-            ("https://new.test/mcp", [], [:], "- - - -"),
-            ("https://git.test/mcp", ["--profile", "git"], [:], "git git - -"),
-            ("https://new.test/mcp", ["--profile", "none"], [:], "- - - -"),
-            ("https://mail.test/mcp", [], ["profile": "mail"], "mail mail - -"),
-            ("https://git.test/mcp", [], ["agent": "/run/agent"], "- - - https://git.test/mcp"),
-        ] as [(String, [String], [String: String], String)]
+            (.bridge, "https://new.test/mcp", [], [:], "- - - -"),
+            (.bridge, "https://git.test/mcp", ["--profile", "git"], [:], "git git - -"),
+            (.bridge, "https://new.test/mcp", ["--profile", "none"], [:], "- - - -"),
+            (.bridge, "https://mail.test/mcp", [], ["profile": "mail"], "mail mail - -"),
+            (.bridge, "https://git.test/mcp", [], ["agent": "/run/agent"], "- - - https://git.test/mcp"),
+            (.signIn, "https://api.test/mcp", [], [:], "resource of its own registered - -"),
+            (.signIn, "https://new.test", [], [:], nil),
+            (.signIn, "https://mail.test/x", ["--profile", "mail"], [:], "mail mail - -"),
+            (.signIn, "https://api.test/mcp", ["--profile", "mail"], [:], nil),
+            (.signIn, "https://api.test/mcp", [], ["profile": "mail"], "resource of its own registered - -"),
+            (.signIn, "https://api.test/mcp", [], ["client-id": "mine"], "resource of its own registered - -"),
+            (.signIn, "https://api.test/mcp", [], ["agent": "/run/agent"], nil),
+        ] as [(Question, String, [String], [String: String], String?)]
     )
-    func ofABridgeServesTheAddress(
+    func ofAnAddressIsWhatIsKnownThere(
+        _ question: Question,
         _ url: String,
         _ options: [String],
         _ variables: [String: String],
-        _ wanted: String
+        _ wanted: String?
     ) throws {
-        let route = try TokenRoute.bridging(to: url, .parse(options), Self.variables(variables), Self.lines)
+        let route = try question.route(url, .parse(options), Self.variables(variables), Self.lines)
         #expect(try Self.answer(route)?.description == wanted)
     }
 
@@ -164,6 +184,12 @@ import Testing
             ("https://new.test", nil, [], ["agent": "/a", "profile": "p", "serves": "https://git.test"], nil),
             // A profile of this computer does not stand in for an agent's.
             ("https://git.test", nil, [], ["agent": "/a", "profile": "p", "serves": "https://new.test"], nil),
+            // A file of the program's own names the profile.
+            (nil, file, [], [:], "work work - -"),
+            ("https://new.test", file, ["--profile", "git"], [:], "git git - -"),
+            ("https://new.test", file, [], ["profile": "git"], nil),
+            ("https://git.test", file, [], [:], "git git - -"),
+            (nil, file, [], ["agent": "/run/agent"], "- - - -"),
         ] as [(String?, String?, [String], [String: String], String?)]
     )
     func ofAHelperServesTheAddress(
@@ -173,27 +199,12 @@ import Testing
         _ variables: [String: String],
         _ wanted: String?
     ) throws {
-        let asked = TokenRoute.Asked(address: address.flatMap { ServedAddress($0) }, username: username)
-        let route = try TokenRoute.serving(asked, .parse(options), Self.variables(variables), Self.lines)
-        #expect(try Self.answer(route)?.description == wanted)
-    }
-
-    @Test(
-        arguments: [
-            (nil, [], [:], "work work - -"),
-            ("https://new.test", ["--profile", "git"], [:], "git git - -"),
-            ("https://new.test", [], ["profile": "git"], nil),
-            ("https://git.test", [], [:], "git git - -"),
-            (nil, [], ["agent": "/run/agent"], "- - - -"),
-        ] as [(String?, [String], [String: String], String?)]
-    )
-    func ofAHelperMayStandInTheProgramsFile(
-        _ address: String?,
-        _ options: [String],
-        _ variables: [String: String],
-        _ wanted: String?
-    ) throws {
-        let asked = TokenRoute.Asked(address: address.flatMap { ServedAddress($0) }, isChosenByItsFile: true)
+        let isChosen = username == Self.file
+        let asked = TokenRoute.Asked(
+            address: address.flatMap { ServedAddress($0) },
+            username: isChosen ? nil : username,
+            isChosenByItsFile: isChosen
+        )
         let route = try TokenRoute.serving(asked, .parse(options), Self.variables(variables), Self.lines)
         #expect(try Self.answer(route)?.description == wanted)
     }
@@ -222,27 +233,78 @@ import Testing
 
     @Test(
         arguments: [
-            ("https://api.test/mcp", [], [:], "resource of its own registered - -"),
-            ("https://new.test", [], [:], nil),
-            ("https://mail.test/x", ["--profile", "mail"], [:], "mail mail - -"),
-            ("https://api.test/mcp", ["--profile", "mail"], [:], nil),
-            ("https://api.test/mcp", [], ["profile": "mail"], "resource of its own registered - -"),
-            ("https://api.test/mcp", [], ["client-id": "mine"], "resource of its own registered - -"),
-            ("https://api.test/mcp", [], ["agent": "/run/agent"], nil),
-        ] as [(String, [String], [String: String], String?)]
+            // The profile, the provider and the client of the request.
+            (nil, nil, nil, nil, "work work - -"), ("git", nil, nil, nil, "git git - -"),
+            ("git", "https://id.test/", "git", nil, "git git - -"), (nil, nil, "mail", nil, "mail mail - -"),
+            (nil, "https://id.test/", "other", nil, "other other - -"),
+            // Several fit: the usual one is among them.
+            (nil, "https://id.test", nil, nil, "work work - -"),
+            // The address of the request.
+            (nil, nil, nil, "https://git.test/x", "git git - -"),
+            ("other", nil, nil, "https://git.test/x", "other other - -"),
+            (nil, nil, "other", "https://git.test", "other other - -"),
+        ] as [(String?, String?, String?, String?, String)]
     )
-    func ofASignInByAddressIsThatOfItsResource(
-        _ url: String,
-        _ options: [String],
-        _ variables: [String: String],
-        _ wanted: String?
+    func ofAnAgentIsThatOfTheProfileThatARequestNames(
+        _ profile: String?,
+        _ issuer: String?,
+        _ client: String?,
+        _ address: String?,
+        _ wanted: String
     ) throws {
-        let route = try TokenRoute.ofResource(at: url, .parse(options), Self.variables(variables), Self.lines)
+        let request = AgentRequest.Token(profile: profile, serves: address, issuer: issuer, clientID: client)
+        let route = try TokenRoute.answering(request, only: nil, .parse([]), Variables([:]), Self.lines)
         #expect(try Self.answer(route)?.description == wanted)
+    }
+
+    @Test func ofAnAgentIsThatOfThePersonInAnAddress() throws {
+        let request = AgentRequest.Token(serves: "https://git.test", username: "bob")
+        let route = try TokenRoute.answering(request, only: nil, .parse([]), Variables([:]), Self.lines)
+        #expect(try Self.answer(route)?.profile == "other")
+    }
+
+    @Test(
+        arguments: [
+            ("nobody", nil, nil, "account not loaded: the agent does not have a profile 'nobody'."),
+            (nil, "nobody", nil, "account not loaded: the agent does not have a profile for that client or provider."),
+            ("git", "work", nil, "The profile 'git' is for another client or provider than requested."),
+            (nil, nil, "https://new.test", "No profile of the agent serves https://new.test."),
+            (nil, nil, "git.test", "No profile of the agent serves git.test."),
+            ("work", nil, "https://git.test", "No profile of the agent serves https://git.test."),
+        ] as [(String?, String?, String?, String)]
+    )
+    func ofAnAgentIsNoneThatTheRequestDoesNotMean(
+        _ profile: String?,
+        _ client: String?,
+        _ address: String?,
+        _ message: String
+    ) throws {
+        let request = AgentRequest.Token(profile: profile, serves: address, clientID: client)
+        let error = #expect(throws: (any Error).self) {
+            try TokenRoute.answering(request, only: nil, .parse([]), Variables([:]), Self.lines)
+        }
+        #expect(error.map(JSONReport.message(of:)) == message)
+        #expect((error as? AuthenticationError)?.code == (address == nil ? nil : AuthenticationError.Code.notServed))
+    }
+
+    @Test func ofAnAgentIsItsOwnClientAlone() throws {
+        func route(_ request: AgentRequest.Token) throws -> TokenRoute {
+            let variables = Self.variables(["serves": "https://git.test"])
+            return try .answering(request, only: "mine", .parse(["--client-id", "mine"]), variables, Self.lines)
+        }
+        #expect(try Self.answer(route(AgentRequest.Token()))?.description == "- - - -")
+        _ = try route(AgentRequest.Token(profile: "mine", serves: "https://git.test", clientID: "mine"))
+        #expect(throws: UsageError.self) { try route(AgentRequest.Token(profile: "work")) }
+        #expect(throws: UsageError.self) { try route(AgentRequest.Token(clientID: "work")) }
+        let error = #expect(throws: AuthenticationError.self) {
+            try route(AgentRequest.Token(serves: "https://b.test"))
+        }
+        #expect(error?.code == .notServed)
     }
 
     @Test func readsNoMoreLinesThanItNeeds() throws {
         let none = ProfileLines(
+            names: { throw UsageError("the names were read") },
             named: { _ in throw UsageError("a profile was read") },
             usual: { throw UsageError("the usual profile was read") },
             serving: { _, _ in throw UsageError("all profiles were read") },
@@ -254,5 +316,6 @@ import Testing
         _ = try TokenRoute.bridging(to: "https://api.test/mcp", .parse([]), agent, none)
         let asked = TokenRoute.Asked(address: ServedAddress("https://git.test"))
         #expect(try TokenRoute.serving(asked, .parse([]), agent, none)?.agent?.text == "/run/agent")
+        _ = try TokenRoute.answering(AgentRequest.Token(), only: "mine", .parse([]), Variables([:]), none)
     }
 }
