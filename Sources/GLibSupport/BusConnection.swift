@@ -38,13 +38,8 @@ package final class BusConnection: Sendable {
     /// - Returns: A reply that later holds the connection or a `GLibFailure`.
     package static func connect(to address: String, on thread: GLibThread) -> Promise<BusConnection> {
         thread.begin { reply in
-            let (called, data) = unsafe completion { completed in
-                reply.finish(
-                    unsafe completed.flatMap { value in
-                        guard let value = unsafe value else { return .failure(.nothing) }
-                        return unsafe .success(BusConnection(GLibPointer(value), on: thread))
-                    }.mapError { $0 }
-                )
+            let (called, data) = unsafe completion(of: reply) { value in
+                unsafe BusConnection(GLibPointer(value), on: thread)
             }
             unsafe cgio_connect(address, called, data)
         }
@@ -74,14 +69,7 @@ package final class BusConnection: Sendable {
         let (handle, thread) = (handle, thread)
         return try await answered(within: timeout) {
             try await thread.reply { reply in
-                let (called, data) = unsafe completion { completed in
-                    reply.finish(
-                        unsafe completed.flatMap { value in
-                            guard let value = unsafe value else { return .failure(.nothing) }
-                            return unsafe .success(Variant(owning: value))
-                        }.mapError { $0 }
-                    )
-                }
+                let (called, data) = unsafe completion(of: reply) { unsafe Variant(owning: $0) }
                 unsafe cgio_call(
                     handle.pointer,
                     destination,
@@ -211,7 +199,12 @@ package func answered<Value: Sendable>(
 
 extension GLibFailure {
     /// The failure for a success without a value. GLib promises that this does not happen.
-    static let nothing = GLibFailure(domain: "identity-client", code: 0, name: nil, message: "GLib answered nothing.")
+    package static let nothing = GLibFailure(
+        domain: "identity-client",
+        code: 0,
+        name: nil,
+        message: "GLib answered nothing."
+    )
 
     static let timedOut = GLibFailure(
         domain: "g-io-error-quark",

@@ -1,6 +1,7 @@
 // Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
 
 package import CGIO
+package import SystemSupport
 
 /// A pointer from GLib, for use on the GLib thread.
 // Reviewed exception: the pointer never changes, and only code on the GLib thread uses it.
@@ -37,13 +38,26 @@ package final class CallbackBox<Argument>: Sendable {
 }
 
 /// The result of a C completion: a value owned by the receiver, nothing, or a failure.
-package typealias Completed = Result<UnsafeMutableRawPointer?, GLibFailure>
+private typealias Completed = Result<UnsafeMutableRawPointer?, GLibFailure>
 
-/// Turns a closure into the two arguments of a completion.
-package func completion(
-    _ body: @escaping @Sendable (Completed) -> Void
+/// Turns a reply into the two arguments of a completion.
+///
+/// - Parameters:
+///   - missing: The failure if the completion brings nothing.
+///   - make: Makes the reply of the value that the completion brings, and owns it.
+package func completion<Value: Sendable>(
+    of reply: Promise<Value>,
+    else missing: GLibFailure = .nothing,
+    _ make: @escaping @Sendable (UnsafeMutableRawPointer) -> Value
 ) -> (cgio_completion, UnsafeMutableRawPointer) {
-    let box = unsafe CallbackBox<Completed>(body)
+    let box = unsafe CallbackBox<Completed> { completed in
+        reply.finish(
+            unsafe completed.flatMap { value in
+                guard let value = unsafe value else { return .failure(missing) }
+                return unsafe .success(make(value))
+            }.mapError { $0 }
+        )
+    }
     let called: cgio_completion = { data, value, failure in
         guard let data = unsafe data else { return }
         let box = unsafe CallbackBox<Completed>.taken(data)

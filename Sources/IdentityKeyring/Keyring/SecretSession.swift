@@ -41,13 +41,8 @@ final class SecretSession: Sendable {
         let (handle, thread) = (bus.handle, bus.thread)
         return try await answered(within: timeout) {
             try await thread.reply { reply in
-                let (called, data) = unsafe completion { completed in
-                    reply.finish(
-                        unsafe completed.flatMap { session in
-                            guard let session = unsafe session else { return .failure(.noSession) }
-                            return unsafe .success(SecretSession(GLibPointer(session), on: thread))
-                        }.mapError { $0 }
-                    )
+                let (called, data) = unsafe completion(of: reply, else: .noSession) { session in
+                    unsafe SecretSession(GLibPointer(session), on: thread)
                 }
                 unsafe clibsecret_open(handle.pointer, called, data)
             }
