@@ -209,6 +209,20 @@ extension Session {
     }
 }
 
+extension ProviderOptions {
+    /// Returns the store of what this tool registered at servers.
+    func cacheOfRegistrations(_ session: Session) throws -> any TokenCache {
+        let cache = try cacheChoice(session.environment).cache(
+            of: ClientID(rawValue: ClientSoftware.identityctl.id),
+            prompting: session.environment.hasScreen ? .allowed() : .never,
+            passPhrases: session.passPhrases,
+            logger: session.logger
+        )
+        if let cache = cache as? DesktopTokenCache { session.uses(cache, ClientSoftware.identityctl.group) }
+        return cache
+    }
+}
+
 /// Tokens of a source. The first of a profile without an account binds it to the only account that is signed in.
 struct ProfileBinding: TokenSource {
     let base: any TokenSource
