@@ -293,6 +293,7 @@ import Testing
             return try .answering(request, only: "mine", .parse(["--client-id", "mine"]), variables, Self.lines)
         }
         #expect(try Self.answer(route(AgentRequest.Token()))?.description == "- - - -")
+        #expect(try Self.answer(route(AgentRequest.Token(serves: "https://git.test/x")))?.description == "- - - -")
         _ = try route(AgentRequest.Token(profile: "mine", serves: "https://git.test", clientID: "mine"))
         #expect(throws: UsageError.self) { try route(AgentRequest.Token(profile: "work")) }
         #expect(throws: UsageError.self) { try route(AgentRequest.Token(clientID: "work")) }
