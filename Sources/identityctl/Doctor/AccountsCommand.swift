@@ -71,6 +71,7 @@ struct AccountsCommand: ToolCommand {
         if session.isJSON { return try session.result(rows.map(\.report).line + "\n") }
         if rows.isEmpty {
             session.console.line("There is no profile and no known resource. To begin: identityctl setup")
+            session.tellOfMistypedVariables()
         }
         try session.result(rows.text(inColumns: StandardStream.output.isTerminal))
     }

@@ -205,6 +205,7 @@ struct ProfilesExamination {
         } catch {
             profile.finding = .lack(check, "it cannot be used", error)
         }
+        profile.finding.profiles = [name.text]
         return profile
     }
 

@@ -76,6 +76,7 @@ struct DoctorCommand: ToolCommand {
                     _ = try TokenRoute(provider, environment.above(nil), session.lines); return []
                 }
             ),
+            ("variables", true, { MistypedVariable.all(in: environment).map { .lack($0) } }),
             ("browser", true, { try browsers(environment) }),
             (
                 "keyring", true,

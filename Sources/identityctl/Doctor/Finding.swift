@@ -19,6 +19,8 @@ struct Finding: Hashable, Sendable {
     var advice: String?
     /// The exit status of the program for a lack.
     var status = ExitStatus.done
+    /// The profiles that it is about; empty for none.
+    var profiles: [String] = []
 
     static func ok(_ check: String, _ found: String) -> Finding {
         Finding(check: check, state: .ok, found: found)
@@ -34,12 +36,15 @@ struct Finding: Hashable, Sendable {
 
     /// Returns the finding as that of another check.
     func renamed(_ check: String) -> Finding {
-        Finding(check: check, state: state, found: found, advice: advice, status: status)
+        Finding(check: check, state: state, found: found, advice: advice, status: status, profiles: profiles)
     }
 
     /// Returns the finding with a lack turned into one that does not matter.
     func notNeeded(_ whom: String) -> Finding {
-        state == .lack ? .unknown(check, "\(found); not needed \(whom)") : self
+        guard state == .lack else { return self }
+        var finding = Finding.unknown(check, "\(found); not needed \(whom)")
+        finding.profiles = profiles
+        return finding
     }
 
     /// Returns a lack that the library reports as an error.
@@ -49,6 +54,11 @@ struct Finding: Hashable, Sendable {
 }
 
 extension Finding {
+    static func lack(_ wrong: MistypedVariable) -> Finding {
+        let advice = "Did you mean \(wrong.meant)? Set that in its place."
+        return lack("variable", "\(wrong.name) is none of this tool's", advice, .usage)
+    }
+
     /// Returns a lack with the command that ends it, if that is a sign-in with `options`.
     static func lack(_ check: String, _ found: String, _ error: any Error, signingInWith options: SharedOptions)
         -> Finding
@@ -77,14 +87,14 @@ extension [Finding] {
 
     var json: JSONObject {
         let checks = map { finding in
-            JSONValue.object(
-                JSONObject([
-                    ("check", .string(finding.check)),
-                    ("state", .string(finding.state.rawValue)),
-                    ("found", .string(finding.found)),
-                    ("advice", finding.advice.map { .string($0) } ?? .null),
-                ])
-            )
+            var row = JSONObject([
+                ("check", .string(finding.check)),
+                ("state", .string(finding.state.rawValue)),
+                ("found", .string(finding.found)),
+                ("advice", finding.advice.map { .string($0) } ?? .null),
+            ])
+            if !finding.profiles.isEmpty { row["profiles"] = .strings(finding.profiles) }
+            return JSONValue.object(row)
         }
         return JSONObject([("checks", .array(checks)), ("status", .integer(Int64(status.rawValue)))])
     }

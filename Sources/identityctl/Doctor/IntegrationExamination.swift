@@ -40,7 +40,7 @@ struct IntegrationExamination {
         _ uses: [IntegrationUse]
     ) async throws -> Finding {
         var problem: (advice: String, status: ExitStatus)?
-        var found: [String] = []
+        var (found, profiles) = ([String](), [String]())
         let isLinked = link?.isFound ?? true
         for use in try uses.flatMap(eachAddress) {
             let profile: ProfileName?
@@ -62,6 +62,7 @@ struct IntegrationExamination {
                 end = (lack.advice ?? "", lack.status)
                 found.append("\(use.text) (no token)")
             }
+            if let name = profile?.text, !profiles.contains(name) { profiles.append(name) }
             let hidden = isLinked ? nil : link?.obstacle
             let obstacle = isLinked ? use.obstacle : "The helper is gone."
             let remedy =
@@ -70,7 +71,9 @@ struct IntegrationExamination {
             problem = problem ?? (hidden ?? gone ?? use.problem).map { ($0, ExitStatus.other) } ?? end
         }
         let text = found.joined(separator: ", ") + (isLinked ? "" : "; \(link?.name ?? "") is not found")
-        return problem.map { .lack(tool.name, text, $0.advice, $0.status) } ?? .ok(tool.name, text)
+        var finding: Finding = problem.map { .lack(tool.name, text, $0.advice, $0.status) } ?? .ok(tool.name, text)
+        finding.profiles = profiles
+        return finding
     }
 
     /// Returns the command that sets a tool up again as a use of it has it.

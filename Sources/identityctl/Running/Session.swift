@@ -246,11 +246,18 @@ final class Session: Sendable {
         try result(JSONObject([("done", .string(text))]).line + "\n")
     }
 
-    /// Reports an error. With `--json`, the last line is the error as JSON.
+    /// Reports an error, with advice and the variables that are mistyped. With `--json`, the last line is the error as JSON.
     func report(_ error: any Error, advice: String? = nil) {
-        if let advice, isJSON { console.line(advice) }
-        guard !isJSON else { return console.line(JSONReport.error(error).line) }
-        for line in PlainReport.error(error) { console.line(line) }
+        if !isJSON { for line in PlainReport.error(error) { console.line(line) } }
         if let advice { console.line(advice) }
+        if !(error is CancellationError) { tellOfMistypedVariables() }
+        if isJSON { console.line(JSONReport.error(error).line) }
+    }
+
+    /// Tells the person once of each variable that is mistyped: what is missing may stand there.
+    func tellOfMistypedVariables() {
+        for wrong in MistypedVariable.all(in: environment) where isNew(warning: wrong.name) {
+            console.line("\(wrong.name.printable) is none of this tool's variables. Did you mean \(wrong.meant)?")
+        }
     }
 }

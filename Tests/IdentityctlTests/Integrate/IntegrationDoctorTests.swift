@@ -54,7 +54,10 @@ import Testing
         // Nothing was asked but the provider's configuration.
         #expect(person.setup.provider.requests.dropFirst(requests).allSatisfy { $0.endpoint != .token })
         _ = try await person.login()
-        for check in ["profile work", "git"] { #expect(try await row(check, person)?.string("state") == "ok") }
+        for check in ["profile work", "git"] {
+            let mended = try await row(check, person)
+            #expect(mended?.string("state") == "ok" && mended?.strings("profiles") == ["work"], "\(mended?.line ?? "")")
+        }
     }
 
     @Test(.timeLimit(.minutes(1))) func namesTheCommandAfterTheLastTokenEnded() async throws {

@@ -50,6 +50,28 @@ import Testing
         #expect(error.message.contains("Did you mean 'docker'?"))
     }
 
+    @Test(arguments: [
+        ("IDENTITYCTL_CLIENTID", "IDENTITYCTL_CLIENT_ID"), ("IDENTITYCTL_ISUER", "IDENTITYCTL_ISSUER"),
+        ("IDENTITYCTL_SCOPES", "IDENTITYCTL_SCOPE"), ("IDENTITYCTL_client_id", "IDENTITYCTL_CLIENT_ID"),
+        ("IDENTITYCTL_CA-FILE", "IDENTITYCTL_CA_FILE"), ("IDENTITYCTL_AWS_ROLEARN", "IDENTITYCTL_AWS_ROLE_ARN"),
+        ("IDENTITYCTL_AGNET", "IDENTITYCTL_AGENT"),
+    ])
+    func findsTheVariableThatWasMeant(name: String, meant: String) {
+        let found = MistypedVariable.all(in: Variables([name: "x"]), among: [name])
+        #expect(found == [MistypedVariable(name: name, meant: meant)])
+        // What is set counts, and is not missing.
+        #expect(MistypedVariable.all(in: Variables([name: "x", meant: "y"]), among: [name, meant]).isEmpty)
+        #expect(MistypedVariable.all(in: Variables([name: ""]), among: [name]).isEmpty)
+    }
+
+    @Test(arguments: [
+        "IDENTITYCTL_CLIENT_ID", "IDENTITYCTL_AGENT", "IDENTITYCTL_KEYRING_PASSED_ON", "IDENTITYCTL_TOKEN",
+        "IDENTITYCTL_BANANA", "IDENTITY_CLIENTID", "CLIENTID",
+    ])
+    func leavesOtherVariablesAlone(name: String) {
+        #expect(MistypedVariable.all(in: Variables([name: "x"]), among: [name]).isEmpty)
+    }
+
     @Test func namesTheLineOfAProfile() {
         let error = #expect(throws: UsageError.self) { try ProfileChange.assignment("scop=email") }
         #expect(error?.message.contains("Did you mean 'scope'?") == true)
