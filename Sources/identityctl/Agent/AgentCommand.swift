@@ -102,7 +102,7 @@ struct AgentRunCommand: ToolCommand {
         } respond: { arrival in
             await service.answer(arrival.bytes, from: arrival.peer, isControl: arrival.listener == 1)
         }
-        session.console.line("The agent listens. In the shells that use it: export IDENTITYCTL_AGENT=\(path.shellWord)")
+        try session.done("The agent listens. In the shells that use it: export IDENTITYCTL_AGENT=\(path.shellWord)")
         let renewal = Task { await service.keepRenewing() }
         defer { renewal.cancel() }
         do {

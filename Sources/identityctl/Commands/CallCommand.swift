@@ -75,6 +75,9 @@ struct CallCommand: ToolCommand {
         let client = try client(access, scopes, scheme, timeout: timeout, signingInWith: personal, session)
         let response = try await answer(to: request, body, client, session.console)
         guard response.status.kind == .successful else { throw APIRefusal(response, now: Int64(time(nil))) }
+        if session.isJSON, !message.include, let file = message.output, file != "-" {
+            try session.done("The answer is in \(file.printable).")
+        }
     }
 
     func advice(on error: any Error, in session: Session) -> String? {

@@ -101,27 +101,25 @@ struct ImportCommand: ToolCommand {
             audience: audience
         )
         if let failure = await session.storageFailure(of: result) { throw failure.ofAWrite }
-        session.console.line("Signed in as \(result.account.shortLabel).")
+        try session.done("Signed in as \(result.account.shortLabel).")
         await session.keepAccountOfProfile(result.account, provider, application)
     }
 
     private func takeOver(_ from: Given, in session: Session) async throws {
         let application = try application(in: session)
         let accounts = try await application.importAccounts(from: Self.source(from, application.configuration, session))
-        for account in accounts {
-            session.console.line(
-                account.isNew
-                    ? "Took over \(account.account.label)." : "\(account.account.label) is signed in already."
+        guard !accounts.isEmpty else {
+            throw AuthenticationError(
+                .noTokensFound,
+                "\(from.text.printable) has no account of this client and provider."
             )
         }
+        let texts = accounts.map { account in
+            account.isNew ? "Took over \(account.account.label)." : "\(account.account.label) is signed in already."
+        }
+        try session.done(texts.joined(separator: session.isJSON ? " " : "\n"))
         if accounts.count == 1 {
             await session.keepAccountOfProfile(accounts[0].account, provider, application)
-        }
-        if accounts.isEmpty {
-            session.console.line(
-                "\(from.text.printable) has no account of this client and provider. Sign in: identityctl login"
-            )
-            throw Ended(status: .interactionRequired)
         }
     }
 
@@ -141,7 +139,7 @@ struct ImportCommand: ToolCommand {
             session.report(loss)
             throw Ended(status: .notStored)
         }
-        session.console.line("Took over \(result.account.label).")
+        try session.done("Took over \(result.account.label).")
         await session.keepAccountOfProfile(result.account, provider, application)
     }
 

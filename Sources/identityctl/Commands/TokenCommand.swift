@@ -106,7 +106,9 @@ extension TokenCommand {
         let source = try session.source(provider, for: "token")
         guard self.file.watch else {
             try file.check()
-            return try file.write(try await session.firstToken(wanted, source).text)
+            try file.write(try await session.firstToken(wanted, source).text)
+            if session.isJSON { try session.done("The token is in \(file.path.printable).") }
+            return
         }
         guard try !session.environment.isOn("cache-only", silent.cacheOnly) else {
             throw UsageError("--cache-only: a token that is kept fresh is renewed. Leave out --watch.")
@@ -121,9 +123,8 @@ extension TokenCommand {
             try await keeper.run { token in
                 await session.warn(ofFirst: token, wanted)
                 isReady = true
-                let path = file.path.printable
-                session.console.line(
-                    "The token is in \(path), and is renewed. A signal ends this, and removes the file."
+                try session.done(
+                    "The token is in \(file.path.printable), and is renewed. A signal ends this, and removes the file."
                 )
                 ServiceNotification.send("READY=1", to: manager)
             }

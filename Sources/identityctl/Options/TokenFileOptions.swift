@@ -9,7 +9,7 @@ struct TokenFileOptions: ParsableArguments {
             "A file for the token, in place of standard output. Only its owner can read it.",
             discussion:
                 "Mode 0600; an older file is replaced as a whole. A directory, a link, a device or another user's "
-                + "file is refused. With --json only errors are JSON.",
+                + "file is refused. With --json, standard output says that it is there.",
             valueName: "file"
         ),
         completion: .file()

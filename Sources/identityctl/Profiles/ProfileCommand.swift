@@ -166,7 +166,10 @@ struct ProfileShowCommand: ToolCommand {
     func run(in session: Session) async throws {
         let directory = try ProfileDirectory(session.environment)
         let profile = try directory.profile(named: try profile.profile())
-        if path { return try session.result(profile.path + "\n") }
+        if path {
+            let report = JSONObject([("path", .string(profile.path))])
+            return try session.result((session.isJSON ? report.line : profile.path) + "\n")
+        }
         let account = profile.account.map { "# account of the first sign-in: \($0.label)\n" } ?? ""
         let lines = profile.lines.map { line in
             (line.name, line.name == "client-secret" ? "(hidden)" : line.value)

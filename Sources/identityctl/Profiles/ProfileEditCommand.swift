@@ -40,7 +40,7 @@ struct ProfileEditCommand: ToolCommand {
         let isDone = try await Self.edit(draft, in: editor, session.environment)
         guard let after = try directory.bytes(at: draft), after != before else {
             unsafe unlink(draft)
-            return session.console.line("The profile '\(name)' is unchanged.")
+            return try session.done("The profile '\(name)' is unchanged.")
         }
         guard isDone else { throw UsageError("The editor '\(editor.printable)' failed. \(hint)") }
         do {

@@ -30,14 +30,13 @@ struct RegisterSchemeCommand: ToolCommand {
         )
         if remove {
             let wasThere = try await registration.remove()
-            session.console.line(
+            return try session.done(
                 wasThere
                     ? "\(registration.scheme): is no longer handled." : "\(registration.scheme): was not registered."
             )
-            return
         }
         let hasChosen = try await registration.install()
-        session.console.line("\(registration.scheme): addresses go to the program that waits for them.")
+        try session.done("\(registration.scheme): addresses go to the program that waits for them.")
         if !hasChosen {
             session.console.line(
                 """

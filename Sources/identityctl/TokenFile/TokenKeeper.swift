@@ -24,14 +24,14 @@ struct TokenKeeper: Sendable {
     /// Works until the task is cancelled, and removes the file at the end.
     ///
     /// - Parameter ready: Called once the first token is in the file.
-    /// - Throws: `CancellationError`; the error of the first token; later an error that lasts.
-    func run(ready: (HandedToken) async -> Void) async throws {
+    /// - Throws: `CancellationError`; the error of the first token, and of `ready`; later an error that lasts.
+    func run(ready: (HandedToken) async throws -> Void) async throws {
         try file.check()
         var token = try await source.token(wanted).checked()
         try Task.checkCancellation()
         defer { file.remove() }
         try file.write(token.text)
-        await ready(token)
+        try await ready(token)
         var schedule = self.schedule(of: token)
         var failures = 0
         while true {

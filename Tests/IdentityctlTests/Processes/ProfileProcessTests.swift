@@ -307,19 +307,6 @@ import Testing
         #expect(try await !home.run(["profile", "show", "work"]).output.contains("serves"))
     }
 
-    /// With `--json`, a command without another result says what it has done.
-    @Test(.timeLimit(.minutes(1))) func answersInJSONWhereItIsAskedFor() async throws {
-        let home = try await Home()
-        let commands = [
-            ["default", "work"], ["default", "--unset"], ["set", "work", "prompt=login"], ["unset", "work", "prompt"],
-            ["remove", "work"], ["add", "new", "--issuer", "https://id.example.com", "--client-id", "a"],
-        ]
-        for words in commands {
-            let outcome = try await home.run(["profile"] + words + ["--json"])
-            #expect(outcome.status == 0 && outcome.output.hasPrefix(#"{"done":""#), "\(outcome)")
-        }
-    }
-
     @Test(
         .timeLimit(.minutes(1)),
         arguments: [
