@@ -1,6 +1,7 @@
 // Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
 
 import IdentityClient
+import IdentityResources
 
 // The account of a profile's first sign-in, when its person, or another one, signs in again.
 extension PublicClientApplication {
@@ -90,5 +91,56 @@ extension LoginCommand {
         let address = try provider.authority(environment)?.url ?? ""
         let name = ProposedName.name(for: address, besides: (try? directory.names()) ?? [])
         return options.command("profile add \(name?.text ?? "NAME")")
+    }
+}
+
+// A profile at a provider where this tool has registered itself, as 'setup' does.
+extension LoginCommand {
+    /// Signs in. If the provider does not know the client any more, it is registered anew, and the profile names the new one:
+    /// before the page, if a refresh has learnt that.
+    func signInRegistering(in session: Session, asking question: BrowserQuestion?) async throws {
+        let profile = try registeredProfile(session)
+        let noted = try notedClient(session)
+        if let profile, let noted { try await registerAnew(profile, replacing: noted, session) }
+        do {
+            try await signIn(in: session, asking: question)
+        } catch let error as AuthenticationError where .clientNotRegistered ~= error.code {
+            guard noted == nil, let profile, let client = profile.own("client-id") else { throw error }
+            try await registerAnew(profile, replacing: ClientID(rawValue: client), session)
+            try await signIn(in: session, asking: question)
+        }
+    }
+
+    /// The person's profile whose client this tool registered at a provider; `nil` also if options name another client.
+    private func registeredProfile(_ session: Session) throws -> Profile? {
+        let environment = session.environment
+        guard let profile = environment.profile, profile.isNamed, profile.own("registered") != nil,
+            profile.own("resource") == nil, !provider.namesOne(environment), !finish,
+            try ProfileDirectory(environment).isOwn(profile.name)
+        else { return nil }
+        return profile
+    }
+
+    private func registerAnew(_ profile: Profile, replacing client: ClientID, _ session: Session) async throws {
+        let environment = session.environment
+        let registration = try await ClientRegistration.obtain(
+            of: .identityctl,
+            at: provider.chosenAuthority(environment),
+            cache: provider.cacheOfRegistrations(session),
+            transport: provider.transport(environment),
+            replacing: client
+        )
+        let directory = try ProfileDirectory(environment)
+        let rows = try directory.text(of: profile.name).split(separator: 0x0A, omittingEmptySubsequences: false)
+        let lines = rows.map { row in
+            let name = String(decoding: row.prefix { $0 != UInt8(ascii: "=") }, as: UTF8.self).filter {
+                !$0.isWhitespace
+            }
+            let line = String(decoding: row, as: UTF8.self)
+            return name == "client-id" ? "client-id = \(registration.clientID.rawValue)" : line
+        }
+        try directory.write(lines.joined(separator: "\n"), as: profile.name, replaces: true)
+        session.use(try directory.profile(named: profile.name))
+        session.console.line("The provider does not know its registration any more. Registered anew.")
     }
 }

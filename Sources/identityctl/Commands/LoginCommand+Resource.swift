@@ -133,7 +133,7 @@ extension LoginCommand {
     }
 
     /// The client of which an earlier refresh learned that the server has forgotten it; `nil` if there is none.
-    private func notedClient(_ session: Session) throws -> ClientID? {
+    func notedClient(_ session: Session) throws -> ClientID? {
         guard let profile = session.environment.profile,
             try KnownResources(session.environment).forgotten(profile) != nil
         else { return nil }

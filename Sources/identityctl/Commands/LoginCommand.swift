@@ -125,7 +125,7 @@ struct LoginCommand: ToolCommand {
         if let address = try provider.namedResource(session.environment) {
             try await signIn(in: session, for: address, isRefused: isRefused, asking: question)
         } else {
-            try await signIn(in: session, asking: question)
+            try await signInRegistering(in: session, asking: question)
         }
     }
 

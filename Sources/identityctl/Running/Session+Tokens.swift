@@ -31,7 +31,12 @@ extension Session {
         let application =
             try (reuses ? made : nil)
             ?? application(options, under: route.variables, asksPassPhrases: asksPassPhrases)
-        let source = IDTokens(base: ApplicationSource(application: application, console: console))
+        let source = RegisteredClient(
+            base: IDTokens(base: ApplicationSource(application: application, console: console)),
+            session: self,
+            variables: route.variables,
+            authority: application.configuration.authority
+        )
         return isOwn ? ProfileBinding(base: source, session: self) : source
     }
 
@@ -194,18 +199,30 @@ extension AuthenticationError {
 
 extension Session {
     /// Notes what an error says of the client that this tool registered.
-    func noteClient(after error: any Error) {
+    ///
+    /// - Parameter variables: Those above the client's lines; `nil` for the command's own.
+    func noteClient(after error: any Error, under variables: Variables? = nil) {
         guard let error = error as? AuthenticationError,
             error.isOfForgottenClient || .clientNotRegistered ~= error.code,
-            let profile = environment.profile
+            let profile = (variables ?? environment).profile
         else { return }
-        try? KnownResources(environment).noteForgotten(profile)  // only 'doctor' misses it
+        try? KnownResources(environment).noteForgotten(profile)  // only 'doctor' and the next page miss it
     }
 
     /// Notes that the client is known, if its server gave the token.
     func noteClient(after result: AuthenticationResult) {
         guard result.source == .identityProvider, let profile = environment.profile else { return }
         try? KnownResources(environment).noteKnown(profile)
+    }
+
+    /// Returns the error that asks for a sign-in where a server does not know the client any more that this tool registered
+    /// there; any other error as it is.
+    func explained(_ error: any Error, under variables: Variables? = nil, at authority: Authority? = nil) -> any Error {
+        guard let known = error as? AuthenticationError, .clientNotRegistered ~= known.code,
+            (try? (variables ?? environment).isOn("registered", false)) == true,
+            let authority = authority ?? made?.configuration.authority
+        else { return error }
+        return AuthenticationError(forgottenAt: authority, known)
     }
 }
 
@@ -232,6 +249,24 @@ struct ProfileBinding: TokenSource {
         let token = try await base.token(wanted)
         try await session.bindProfile(to: token.result.account)
         return token
+    }
+}
+
+/// Tokens of a source. If its client is one that this tool registered, and that the server does not know any more, a person is
+/// needed, with whose sign-in it is registered anew.
+struct RegisteredClient: TokenSource {
+    let base: any TokenSource
+    let session: Session
+    let variables: Variables
+    let authority: Authority
+
+    func token(_ wanted: WantedToken) async throws -> HandedToken {
+        do {
+            return try await base.token(wanted)
+        } catch {
+            session.noteClient(after: error, under: variables)
+            throw session.explained(error, under: variables, at: authority)
+        }
     }
 }
 
@@ -269,13 +304,12 @@ struct TokenAccess: Sendable {
     /// The account that an agent is asked for.
     private let named: Given?
     private let session: Session
-    private let profile: Profile?
 
     /// - Parameter command: The name that an agent shows to its person.
     /// - Throws: `.noTokensFound` if no account is signed in; `AccountNotChosen`; `UsageError`.
     init(_ options: ProviderOptions, _ account: AccountOption, for command: String, in session: Session) async throws {
         let variables = session.environment
-        (self.session, profile) = (session, variables.profile)
+        self.session = session
         named = try variables.given("account", account.account)
         guard let own = try session.ownSource(options, for: command) else {
             source = try session.source(options, for: command)
@@ -283,31 +317,30 @@ struct TokenAccess: Sendable {
             (self.account, place) = (AgentSource.account, nil)
             return
         }
-        (source, self.application) = (ProfileBinding(base: own, session: session), own.application)
+        let client = RegisteredClient(
+            base: own,
+            session: session,
+            variables: variables,
+            authority: own.application.configuration.authority
+        )
+        (source, self.application) = (ProfileBinding(base: client, session: session), own.application)
         self.account = try await own.application.chosenAccount(named)
-        let text = profile?.place ?? own.application.configuration.authority.resource
+        let text = variables.profile?.place ?? own.application.configuration.authority.resource
         place = text.flatMap { WebAddress($0) }
     }
 
     /// Acquires a token without a question.
     ///
-    /// - Throws: As `TokenSource.token(_:)`. If the server has forgotten the client that was registered, the error says that.
+    /// - Throws: As `TokenSource.token(_:)`.
     func acquire(_ parameters: SilentParameters) async throws -> AuthenticationResult {
         var wanted = WantedToken(parameters)
         wanted.account = named
-        do {
-            let token = try await source.token(wanted).checked()
-            if token.report == nil {
-                session.warn(ofClaimsMissingIn: token.result, wanting: parameters.scopes)
-                session.noteClient(after: token.result)
-            }
-            return token.result
-        } catch let error as AuthenticationError
-            where .clientNotRegistered ~= error.code && profile?.isOfRegistration == true
-        {
-            session.noteClient(after: error)
-            throw AuthenticationError(forgottenAt: application.configuration.authority, error)
+        let token = try await source.token(wanted).checked()
+        if token.report == nil {
+            session.warn(ofClaimsMissingIn: token.result, wanting: parameters.scopes)
+            session.noteClient(after: token.result)
         }
+        return token.result
     }
 
     /// Returns the access to tokens of another source, which wraps this one's.

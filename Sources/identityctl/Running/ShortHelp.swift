@@ -35,7 +35,7 @@ struct ShortHelp {
         ),
         "call": ShortHelp(
             examples: [
-                "call https://api.example.com/mcp", "call https://api.example.com/notes --data '{\"text\":\"Milk\"}'",
+                "call https://api.example.com/me", "call https://api.example.com/notes --data '{\"text\":\"Milk\"}'",
             ],
             options: client.union(["scope", "data", "upload", "header", "output"])
         ),

@@ -158,7 +158,8 @@ extension ToolCommand {
         case .failure(let failure as SystemFailure)
         where failure.isBrokenPipe && endsByBrokenPipe && session.loss == nil:
             Signals.endByBrokenPipe()
-        case .failure(let error):
+        case .failure(let failure):
+            let error = readsSignIns ? session.explained(failure) : failure
             let reason = readsSignIns ? await session.withoutStore(error) : error
             await session.endRecording(ExitStatus(for: reason), reason)
             session.noteClient(after: error)

@@ -90,10 +90,11 @@ struct KnownResources: ResourceMemory {
     }
 }
 
-// Clients that their servers have forgotten, for 'doctor'.
+// Clients of this tool's registrations that their servers have forgotten, for 'doctor' and the next sign-in.
 extension KnownResources {
     private func note(of profile: Profile) -> String? {
-        profile.isOfRegistration ? profile.given("resource").map { path(of: $0.text) + ".forgotten" } : nil
+        guard profile.given("registered") != nil else { return nil }
+        return (profile.given("resource") ?? profile.given("issuer")).map { path(of: $0.text) + ".forgotten" }
     }
 
     /// Notes that a server does not know the client of a sign-in any more.

@@ -7,7 +7,7 @@ import OAuthWire
 /// The answer to *from where*: a source of tokens, which asks no person.
 ///
 /// There are two: ``ApplicationSource``, the cache and the provider, and ``AgentSource``. Others wrap a source: ``IDTokens``,
-/// ``RenewedElsewhere`` and ``ShortLifeWarning``. `Session.source` is the one place where a route becomes a source.
+/// ``RegisteredClient``, ``RenewedElsewhere`` and ``ShortLifeWarning``. `Session.source` is the one place where a route becomes a source.
 protocol TokenSource: Sendable {
     /// Returns the wanted token.
     ///

@@ -127,6 +127,28 @@ import Testing
 
     // MARK: - Lines and files of this program
 
+    @Test func namesAVariableThatIsMistyped() async throws {
+        let person = try await Person()
+        try await person.login()
+        var other = person
+        other.variables["IDENTITYCTL_PROFIL"] = "work"
+        let hint = "IDENTITYCTL_PROFIL is none of this tool's variables. Did you mean IDENTITYCTL_PROFILE?"
+        // The only profile is the usual one, so that nothing is missing.
+        #expect(try await other.run(["token"]).errors.isEmpty)
+        try await person.addProfile("second", serves: [])
+        for arguments in [["token"], ["token", "--json"], ["helper", "headers"]] {
+            let outcome = try await other.run(arguments)
+            #expect(outcome.status == 64 && outcome.errorLines.filter { $0 == hint }.count == 1, "\(outcome)")
+            #expect(!arguments.contains("--json") || outcome.errorLines.last?.first == "{", "\(outcome)")
+        }
+        let broken = try await other.finding("variable")
+        check(broken, "lack", "Did you mean IDENTITYCTL_PROFILE?")
+        other.variables["IDENTITYCTL_PROFIL"] = nil
+        other.variables["IDENTITYCTL_PROFILE"] = "work"
+        #expect(try await other.finding("variable") == nil)
+        #expect(try await other.run(["token"]).status == 0)
+    }
+
     @Test func goesOnAfterALineOfAMissingFile() async throws {
         let person = try await Person()
         _ = try await person.login()
@@ -225,7 +247,12 @@ import Testing
 
         // The last token is still good, and the sign-in registers anew all the same, before it opens a page.
         provider.failNext(.token, with: refusal)
-        #expect(try await person.run(["token", "--resource", url, "--force-refresh"]).status != 0)
+        let forgotten = try await person.run(["token", "--resource", url, "--force-refresh"])
+        #expect(
+            forgotten.status == 2 && forgotten.errorLines.last == "To sign in, run: identityctl login --resource \(url)"
+        )
+        #expect(forgotten.errors.contains("does not know this program's registration any more"), "\(forgotten)")
+        #expect(!forgotten.errors.contains("Check the client id"))
         let tokens = provider.count(of: .token)
         let broken = try await person.finding("client", url)
         check(broken, "lack", "which the server did not know any more")

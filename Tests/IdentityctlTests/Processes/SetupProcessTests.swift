@@ -65,6 +65,32 @@ struct SetupProcessTests {
         #expect(renewed.status == 0, "\(renewed.errors)")
     }
 
+    /// This program registered the client: a person has no client id to check, and no sign-in is lost.
+    @Test func registersAnewWhereTheProviderForgotTheClient() async throws {
+        let options = ["--cache", "file:\(setup.directory.path)/cache", "--name", "work", "--integrate", "none"]
+        let person = try Conversation(["setup", setup.issuer] + options, variables)
+        try await person.signInElsewhere()
+        #expect(try await person.tool.outcome().status == 0, "\(person.text)")
+        let before = try await Tool.run(["profile", "show", "work"], variables).output
+        setup.provider.failNext(.token, with: .refusal("invalid_client", status: 401))
+        let token = try await Tool.run(["token", "--profile", "work", "--force-refresh"], variables)
+        #expect(token.status == 2 && token.errors.contains("does not know this program's registration"), "\(token)")
+        #expect(!token.errors.contains("Check the client id"))
+        #expect(try await hasToken("work"))
+        let advised = try #require(token.errorLines.last).trimmingPrefix("To sign in, run: ")
+        #expect(advised == "identityctl login --profile work")
+        let login = try Tool(advised: advised, variables.merging(["IDENTITYCTL_BROWSER": BrowserStandIn.name]) { $1 })
+        try await ScriptedBrowser(provider: nil).visit(try await login.shownAddress())
+        let outcome = try await login.outcome()
+        #expect(outcome.status == 0 && outcome.errors.contains("Registered anew."), "\(outcome)")
+        #expect(setup.provider.count(of: .registration) == 2)
+        let after = try await Tool.run(["profile", "show", "work"], variables).output
+        #expect(after != before && after.contains("registered = on"), "\(after)")
+        #expect(try await hasToken("work"))
+        let renewed = try await Tool.run(["token", "--profile", "work", "--force-refresh"], variables)
+        #expect(renewed.status == 0, "\(renewed.errors)")
+    }
+
     /// The commands that it shows do the same again.
     @Test func needsNoPersonWhereOptionsSayAll() async throws {
         let options = ["--client-id", "test-client", "--cache", "file", "--scope", "files.read", "--json"]
