@@ -1,71 +1,209 @@
 // Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
 
 import ArgumentParser
+import FoundationEssentials
+import Glibc
 import IdentityClient
+import IdentityKeyring
 import OAuthWire
 
 extension LogoutCommand {
-    /// Signs out the accounts of all profiles and of all known resources, revokes what can be revoked, and goes on after a failure.
+    /// Signs out the accounts of all profiles, of all known resources and of the client that is named, and then whoever is left in
+    /// the command's store. Revokes what can be revoked, and goes on after a failure.
     ///
     /// - Throws: `Ended` with the status of the first failure, which was told; `CancellationError`.
     func signOutEverywhere(_ session: Session) async throws {
-        let directory = try ProfileDirectory(session.environment)
-        var clients: [(label: String, lines: Result<Profile, any Error>)] = []
+        var everywhere = SignOutEverywhere(command: self, session: session)
+        let environment = session.environment
+        // A mistake in these options is none of the others, and what they are about is found in the store.
+        if provider.namesOne(environment), let own = try? configuration(provider, session) {
+            try await everywhere.signOut("the client that is named") { own }
+        }
+        // A variable that names a client would stand above each profile's lines.
+        let naming = (Setting.ofProvider + Setting.ofRequest).filter {
+            !["cache", "ca-file", "proxy"].contains($0.name)
+        }
+        let others = naming.reduce(environment.above(nil)) {
+            $0.replacing(Variables.variable(for: $1.name), with: "")
+        }
+        session.follow(TokenRoute(variables: others))
+        let (directory, none) = (try ProfileDirectory(environment), try ProviderOptions.ungiven)
         for name in try directory.names() {
-            clients.append(("profile '\(name)'", Result { try directory.profile(named: name) }))
+            try await everywhere.signOut("profile '\(name)'") {
+                session.use(try directory.profile(named: name))
+                return try configuration(none, session)
+            }
         }
-        for resource in try KnownResources(session.environment).all() {
-            clients.append((resource.given("resource")?.text.printable ?? "", .success(resource)))
-        }
-        var reports: [JSONObject] = []
-        var failure: ExitStatus?
-        for (label, lines) in clients {
-            do {
-                session.use(try lines.get())
-                let (made, status) = try await signOutAll(session)
-                reports += made
-                failure = failure ?? status
-            } catch is CancellationError {
-                throw CancellationError()
-            } catch {
-                session.console.line("Warning: \(label): its accounts stay signed in. \(PlainReport.sentence(error))")
-                failure = failure ?? ExitStatus(for: error)
+        for resource in try KnownResources(environment).all() {
+            try await everywhere.signOut(resource.given("resource")?.text.printable ?? "") {
+                session.use(resource)
+                return try configuration(none, session)
             }
         }
         session.use(nil)
-        if session.isJSON { try session.result(reports.line + "\n") }
-        if reports.isEmpty, failure == nil { session.console.line("No account is signed in.") }
+        try await everywhere.signOutRest()
+        if session.isJSON { try session.result(everywhere.reports.line + "\n") }
+        if everywhere.reports.isEmpty { session.console.line("No account is signed in.") }
         session.console.line(
-            "Sign-ins under no profile, with options or variables alone, are not among these: identityctl logout --all with the "
-                + "same options."
+            "Sign-ins that rest elsewhere, in a directory, file or item that only --cache names, are not among these."
         )
-        if let failure { throw Ended(status: failure) }
+        if let failure = everywhere.failure { throw Ended(status: failure) }
     }
 
-    /// Signs out the accounts of the client that the lines name.
+    /// Returns the configuration of a client that options and lines name.
+    private func configuration(_ options: ProviderOptions, _ session: Session) throws -> ClientConfiguration {
+        try options.configuration(session.environment, passPhrases: session.passPhrases, logger: session.logger)
+    }
+}
+
+/// The sign-outs of `logout --everywhere` so far.
+private struct SignOutEverywhere {
+    let command: LogoutCommand
+    let session: Session
+    /// A report on each account, and on each client whose accounts stay signed in.
+    private(set) var reports: [JSONObject] = []
+    /// The status of the first failure.
+    private(set) var failure: ExitStatus?
+
+    init(command: LogoutCommand, session: Session) {
+        (self.command, self.session) = (command, session)
+    }
+
+    /// Signs out the accounts of a client.
     ///
-    /// - Returns: A report on each, and the status of the first that was not revoked.
-    private func signOutAll(_ session: Session) async throws -> ([JSONObject], ExitStatus?) {
-        let options = try ProviderOptions.ungiven
-        var configuration = try options.configuration(
-            session.environment,
-            passPhrases: session.passPhrases,
-            logger: session.logger
-        )
-        configuration.browser = signOutBrowser(try browser.command(session.environment), session.console)
-        configuration.redirectReceiver = LoopbackRedirectReceiver(applicationName: "identityctl")
-        if let pending = try? PendingSignIns(configuration) { _ = pending.removeAll() }  // they would sign in again
-        let application = try session.application(configuration)
-        var parameters = try signOutParameters(session.environment)
-        parameters.revokesTokens = true
-        var (reports, status) = ([JSONObject](), ExitStatus?.none)
-        for account in try await session.listing({ try await application.allAccounts() }) {
-            let result = try await signOut(account, parameters, application, session)
-            session.signedOutOfProfile { $0.id == account.id.rawValue }
-            reports.append(JSONReport.signOut(account, result))
-            if let failure = result.failure { status = status ?? ExitStatus(for: failure) }
-            if case .unavailable = result.revocation { status = status ?? .revocationUnavailable }
+    /// - Parameters:
+    ///   - label: The words for the client.
+    ///   - make: Makes the client's configuration.
+    mutating func signOut(_ label: String, _ make: () throws -> ClientConfiguration) async throws {
+        do {
+            var configuration = try make()
+            configuration.browser = command.signOutBrowser(
+                try command.browser.command(session.environment),
+                session.console
+            )
+            configuration.redirectReceiver = LoopbackRedirectReceiver(applicationName: "identityctl")
+            if let pending = try? PendingSignIns(configuration) { _ = pending.removeAll() }  // they would sign in again
+            let application = try session.application(configuration)
+            var parameters = try command.signOutParameters(session.environment)
+            parameters.revokesTokens = true
+            for account in try await session.listing({ try await application.allAccounts() }) {
+                let result = try await command.signOut(account, parameters, application, session)
+                session.signedOutOfProfile { $0.id == account.id.rawValue }
+                reports.append(JSONReport.signOut(account, result))
+                if let failure = result.failure { fail(ExitStatus(for: failure)) }
+                if case .unavailable = result.revocation { fail(.revocationUnavailable) }
+            }
+        } catch is CancellationError {
+            throw CancellationError()
+        } catch {
+            tell(label, error)
         }
-        return (reports, status)
+    }
+
+    private mutating func fail(_ status: ExitStatus) { failure = failure ?? status }
+
+    private mutating func tell(_ label: String, _ error: any Error) {
+        session.console.line("Warning: \(label): its accounts stay signed in. \(PlainReport.sentence(error))")
+        var report = JSONReport.error(error)
+        report["signedIn"] = .string(label)
+        reports.append(report)
+        fail(ExitStatus(for: error))
+    }
+
+    /// Signs out the accounts that are left in the command's store, of whatever client and program.
+    mutating func signOutRest() async throws {
+        let choice = try command.provider.cacheChoice(session.environment)
+        guard choice.policy != nil || choice.directory != nil else { return }
+        let root = try choice.directory ?? FileTokenCache().directory()
+        guard unsafe access(root, R_OK) == 0 else {
+            if errno == ENOENT { return }
+            throw PlainFile.unreadable(root)
+        }
+        // Each group has a directory, which holds no more than the name of the store if that is a keyring.
+        for name in try FileManager.default.contentsOfDirectory(atPath: root).sorted() where !name.hasPrefix(".") {
+            let group = CacheGroup(unchecked: name)
+            let found: (clients: [StoredClient], cache: any TokenCache)
+            do {
+                found = try await Self.clients(of: group, choice, session)
+            } catch is CancellationError {
+                throw CancellationError()
+            } catch {
+                tell("\(root.printable)/\(name.printable)", error)
+                continue
+            }
+            for client in found.clients {
+                let transport = try command.provider.transport(session.environment)
+                try await signOut("\(client.id.printable) at \(client.partition.printable)") {
+                    var configuration = try client.configuration(group, found.cache)
+                    configuration.transport = transport
+                    return configuration
+                }
+            }
+        }
+    }
+
+    /// Returns the clients whose accounts are in a group, and the cache that has them.
+    private static func clients(
+        of group: CacheGroup,
+        _ choice: CacheChoice,
+        _ session: Session
+    ) async throws -> (clients: [StoredClient], cache: any TokenCache) {
+        let cache: any TokenCache
+        if let directory = choice.directory {
+            cache = FileTokenCache(directory: directory)
+        } else {
+            let policy = LocationPolicy.standard.accepting(.file).acceptingAnyKeyFile()
+            let stores = CacheChoice.desktop(policy, passPhrases: session.passPhrases, logger: session.logger)
+            guard try await stores.rememberedStore(of: group) != nil else { return ([], stores) }
+            cache = stores
+        }
+        let clients = try await cache.records(of: .account, in: group).values.map { record in
+            let credentials = try AccountCredentials(
+                decoding: record.bytes,
+                rule: Authority.scopeRule(forPartition:)
+            )
+            return StoredClient(id: credentials.clientID, partition: credentials.partition)
+        }
+        return (Set(clients).sorted { ($0.id, $0.partition) < ($1.id, $1.partition) }, cache)
+    }
+}
+
+/// A client with accounts in a store, as their records name it.
+private struct StoredClient: Hashable {
+    let id: String
+    let partition: String
+
+    /// Returns the configuration for signing its accounts out.
+    func configuration(_ group: CacheGroup, _ cache: any TokenCache) throws -> ClientConfiguration {
+        let isBound = partition.hasPrefix("dpop|")
+        let name = isBound ? partition.dropFirst(5) : partition[...]
+        let parts = name.split(separator: "|", maxSplits: 1).map(String.init)
+        var configuration = ClientConfiguration(
+            clientID: ClientID(rawValue: id),
+            authority: try Self.authority(parts.first ?? "", of: parts.last ?? ""),
+            cache: cache
+        )
+        if isBound { configuration.dpop = .whenOffered }
+        if group != .application(configuration.clientID) { configuration.cacheGroup = group }
+        configuration.readSecretOfRegistration(in: cache)
+        return configuration
+    }
+
+    /// Returns the authority of a partition of records. A Microsoft provider's tenant, and a plain server's page for signing in, are
+    /// not needed to sign out.
+    private static func authority(_ kind: String, of text: String) throws -> Authority {
+        let parts = text.split(separator: "|").map(String.init)
+        let words = text.split(separator: " ", maxSplits: 1).map(String.init)
+        switch (kind, parts.count) {
+        case ("entra", 1): return try .entra(host: text)
+        case ("b2c", 3): return try .b2c(host: parts[0], tenant: parts[1], policy: parts[2])
+        case ("externalid", 2): return try .externalID(host: parts[0], tenant: parts[1])
+        case ("adfs", 1): return try .adfs(host: text)
+        case ("oidc", _): return try .openIDConnect(issuer: text)
+        case ("oauth2", _): return try .oauth2(.init(authorization: text, token: text))
+        case ("oauth2-issuer", _) where !words.isEmpty:
+            return try .oauth2(issuer: words[0], resource: words.count > 1 ? words[1] : nil)
+        default: throw AuthenticationError(.cacheNewerVersion, "A newer version of this program wrote this sign-in.")
+        }
     }
 }

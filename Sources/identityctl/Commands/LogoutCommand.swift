@@ -27,9 +27,10 @@ struct LogoutCommand: ToolCommand {
 
     @Flag(
         help: ArgumentHelp(
-            "Sign out the accounts of all profiles and resources, and have their refresh tokens revoked.",
+            "Sign out every account: of all profiles and resources, and whoever else is in the store; and revoke the refresh tokens.",
             discussion:
-                "Tells what could not be revoked, and goes on. For a computer that is lost, given away or shared."
+                "The store is that of --cache, or your usual one, with the accounts of other programs in it. Tells what could not be "
+                + "revoked, and goes on. For a computer that is lost, given away or shared."
         )
     )
     var everywhere = false
@@ -141,8 +142,8 @@ struct LogoutCommand: ToolCommand {
         let (cache, group) = try provider.desktopCache(session)
         let (store, isRemoved) = try await cache.discard(group)
         session.signedOutOfProfile { _ in true }
-        guard let store else { return session.console.line("There were no tokens.") }
-        session.console.line("The tokens in '\(store)' are given up. The next sign-in chooses a store.")
+        guard let store else { return try session.done("There were no tokens.") }
+        try session.done("The tokens in '\(store)' are given up. The next sign-in chooses a store.")
         if !isRemoved {
             session.console.line(
                 "Warning: the keyring could not be reached, and still has its items (\"identityctl\")."
