@@ -97,8 +97,9 @@ struct Identityctl: AsyncParsableCommand {
             let known: any Error = isOfTheSystem ? error : UsageError(message(for: error))
             Console.standardError().line(JSONReport.error(known).line)
         } else {
-            let text = isOfTheSystem ? "identityctl: \(error)" : fullMessage(for: error)
-            Console.standardError().line(text)
+            let text = isOfTheSystem ? "\(error)" : fullMessage(for: error)
+            // The parser's own errors begin with another word than all others.
+            Console.standardError().line("identityctl: \(text.trimmingPrefix("Error: "))")
         }
         Glibc.exit((isOfTheSystem ? ExitStatus.other : .usage).rawValue)
     }
