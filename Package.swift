@@ -142,8 +142,8 @@ let package = Package(
             dependencies: [
                 "IdentityClient", "IdentityCapture", "IdentityResources", "IdentityKeyring", "IdentityMSALCaches",
                 "IdentityMSALKeyring",
-                "IdentityBroker", "OAuthWire", "LoopbackHTTP", "SystemSupport", "GLibSupport", argumentParser,
-                httpTypes, logging,
+                "IdentityBroker", "TokenForwarding", "OAuthWire", "LoopbackHTTP", "SystemSupport", "GLibSupport",
+                argumentParser, httpTypes, logging,
             ]
         ),
         // What Scripts/demo runs, beside identityctl. It is no product.
@@ -193,8 +193,9 @@ let package = Package(
             dependencies: [
                 "identityctl", "identity-demo", "IdentityClient", "IdentityResources", "IdentityKeyring",
                 "IdentityMSALKeyring",
-                "IdentityTesting", "IdentityTestSupport", "OAuthWire", "LoopbackHTTP", "SystemSupport", argumentParser,
-                logging,
+                "IdentityTesting", "IdentityTestSupport", "TokenForwarding", "OAuthWire", "LoopbackHTTP",
+                "SystemSupport",
+                argumentParser, logging,
             ]
         ),
         .testTarget(

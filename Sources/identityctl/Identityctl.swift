@@ -41,7 +41,7 @@ struct Identityctl: AsyncParsableCommand {
             CommandGroup(
                 name: "Set programs up",
                 subcommands: [
-                    IntegrateCommand.self, MCPCommand.self, AgentCommand.self, HelperCommand.self,
+                    IntegrateCommand.self, MCPCommand.self, AgentCommand.self, ForwardCommand.self, HelperCommand.self,
                     RegisterSchemeCommand.self,
                 ]
             ),

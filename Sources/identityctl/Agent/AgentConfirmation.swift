@@ -13,19 +13,18 @@ enum AgentConfirmation: Hashable, Sendable {
 
     /// - Throws: `UsageError` for anything but `never`, `always`, or a time such as `30s`, `15m` or `8h`, at most a day.
     init(_ given: Given?) throws {
-        switch given?.text {
-        case nil, "never": self = .never
-        case "always": self = .always
-        case let text?:
-            let units: [Character: Int] = ["s": 1, "m": 60, "h": 3600]
-            guard let unit = text.last.flatMap({ units[$0] }), let number = Int(text.dropLast()), number > 0,
-                number <= 86_400 / unit
-            else {
-                throw given?.error("'\(text.printable)' is neither never, nor always, nor a time such as 15m or 8h.")
-                    ?? UsageError("")
-            }
-            self = .remembered(.seconds(number * unit))
+        guard let given, given.text != "never" else {
+            self = .never
+            return
         }
+        guard given.text != "always" else {
+            self = .always
+            return
+        }
+        guard let time = given.time, time > .zero else {
+            throw given.error("'\(given.text.printable)' is neither never, nor always, nor a time such as 15m or 8h.")
+        }
+        self = .remembered(time)
     }
 }
 

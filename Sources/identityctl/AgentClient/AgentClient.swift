@@ -18,7 +18,12 @@ struct AgentClient: Sendable {
     ///
     /// - Throws: The error in the answer, `.cache` with `agent_unavailable` if no agent answers, `CancellationError`.
     func ask(_ request: AgentRequest, within limit: Duration = .seconds(5)) async throws -> JSONObject {
-        let (socket, line) = (socket, request.line)
+        try await ask(request.line, within: limit)
+    }
+
+    /// The same for a request of another program that answers as an agent does.
+    func ask(_ line: [UInt8], within limit: Duration = .seconds(5)) async throws -> JSONObject {
+        let socket = socket
         let answer = try await Self.queue.runUnlessCancelled {
             try Self.exchange(line, over: socket, within: limit)
         }

@@ -34,6 +34,9 @@ enum ProfileCheck {
         _ = try Asking.isAllowed(environment)
         _ = try profile.servedAddresses()
         _ = try AgentConfirmation(profile.given("agent-confirm"))
+        if let lines = try ForwardLines(profile) {
+            _ = try lines.route(profile, phantom: "", isSocket: true, environment.above(nil))
+        }
         guard profile.lines.contains(where: { $0.name.hasPrefix("aws-") }) else { return }
         // The role itself may be an option of each call.
         let role = profile.given("aws-role-arn") == nil ? ["--role-arn": "arn:aws:iam::123456789012:role/any"] : [:]

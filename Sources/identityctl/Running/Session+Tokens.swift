@@ -42,16 +42,20 @@ extension Session {
 
     /// Returns the token; where a line `sign-in` allows it, after a sign-in at this desktop.
     ///
-    /// - Parameter login: The options of the command that signs in.
+    /// - Parameters:
+    ///   - login: The options of the command that signs in.
+    ///   - onNeed: Called before a person is asked.
     func token(
         _ wanted: WantedToken,
         from source: any TokenSource,
         under variables: Variables,
-        signingInBy login: SharedOptions
+        signingInBy login: SharedOptions,
+        onNeed: (AuthenticationError) -> Void = { _ in }
     ) async throws -> HandedToken {
         try await Asking.result(try wanted.usesCacheOnly ? .never : .ofHelper(variables)) {
             try await source.token(wanted)
         } signingIn: { error in
+            onNeed(error)
             guard let directory = try ProfileDirectory(variables).signInPath(of: variables.profile) else { throw error }
             let signIn = DesktopSignIn(login: login) { variables[$0] != nil }
             try await signIn.run(inTurn: SignInTurn(directory: directory), after: error, console) {

@@ -31,6 +31,15 @@ struct Given: Hashable, Sendable {
         return .seconds(seconds)
     }
 
+    /// The text as a time such as `30s`, `15m` or `8h`, at most a day; `nil` for any other text.
+    var time: Duration? {
+        let units: [Character: Int] = ["s": 1, "m": 60, "h": 3600]
+        guard let unit = text.last.flatMap({ units[$0] }), let number = Int(text.dropLast()), number >= 0,
+            number <= 86_400 / unit
+        else { return nil }
+        return .seconds(number * unit)
+    }
+
     func error(_ message: String) -> UsageError {
         UsageError("\(origin): \(message)")
     }

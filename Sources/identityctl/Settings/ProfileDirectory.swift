@@ -52,14 +52,17 @@ struct ProfileDirectory: Sendable {
     /// The file with the account of a profile's first sign-in; `nil` without a home directory.
     func accountPath(of name: ProfileName) -> String? { state.map { "\($0)/profile-accounts/\(name).json" } }
 
-    /// The place of what helpers note about their sign-ins with a profile; `nil` without a home directory.
-    func signInPath(of profile: Profile?) -> String? {
-        state.map { "\($0)/helper-sign-in/\(profile?.name.text ?? "none")" }
-    }
-
     /// The file about the calls for a model's gateway.
     func gatewayPath(of profile: Profile?) -> String? {
         state.map { "\($0)/gateways/\(profile?.name.text ?? "none").json" }
+    }
+
+    /// The file with the phantom and the port of a profile's forwarder; `nil` without a home directory.
+    func forwardPath(of name: ProfileName) -> String? { state.map { "\($0)/forward/\(name).json" } }
+
+    /// The place of what helpers note about their sign-ins with a profile; `nil` without a home directory.
+    func signInPath(of profile: Profile?) -> String? {
+        state.map { "\($0)/helper-sign-in/\(profile?.name.text ?? "none")" }
     }
 
     /// The same for a resource without a profile.
@@ -302,6 +305,7 @@ struct ProfileDirectory: Sendable {
             throw SystemFailure("\(path) cannot be removed", number: errno)
         }
         forgetAccount(of: name)
+        _ = forwardPath(of: name).map(PlainFile.remove)  // there may be none
         if try defaultName() == name { try setDefault(nil) }
     }
 

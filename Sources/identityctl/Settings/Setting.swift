@@ -139,6 +139,22 @@ extension Setting {
         Setting("client-metadata", .text),
         Setting("device-code", .switch),
         Setting("end-session", .switch),
+        // The address to which 'identityctl forward' passes requests with the token; the profile serves it.
+        Setting("forward", .text),
+        // Who may use the forwarder: phantom (who has the word), user (your programs), or both. A port wants both, a socket user.
+        Setting("forward-access", .text),
+        // Requests that the forwarder passes, such as GET,HEAD /v1/models; all below its address without the line.
+        Setting("forward-allow", .list),
+        // The forwarder passes cookies.
+        Setting("forward-cookies", .switch),
+        // The field that takes the token, such as x-api-key: {token}, in place of Authorization: Bearer {token}.
+        Setting("forward-header", .text),
+        // The forwarder's port on this computer. Without the line one is chosen, and kept.
+        Setting("forward-port", .text),
+        // The statuses by which the server says that it took the token back, such as 401,403; 401 without the line.
+        Setting("forward-renew-on", .text),
+        // How long a request waits for the sign-in that it began, such as 2m; 50s without the line.
+        Setting("forward-wait", .text),
         Setting("if-needed", .switch),
         Setting("manual", .switch),
         Setting("post-logout-redirect-uri", .text),

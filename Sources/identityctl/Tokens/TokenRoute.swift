@@ -193,6 +193,25 @@ extension TokenRoute {
         return TokenRoute(variables: (isNamed ? variables.withoutOptions : variables).above(profile))
     }
 
+    /// The route of a forwarder, whose lines stand in a profile of this computer.
+    ///
+    /// - Parameter address: That of the server, which a profile of the agent must serve if one is named.
+    static func forwarding(
+        to address: ServedAddress,
+        _ profile: Profile,
+        _ options: ProviderOptions,
+        _ variables: Variables
+    ) -> TokenRoute {
+        var route = TokenRoute(variables: variables)
+        guard route.agent == nil else {
+            route.served = address
+            return route
+        }
+        // Variables that name another client belong to that one.
+        route.variables = (options.namesOne(variables) ? variables.withoutOptions : variables).above(profile)
+        return route
+    }
+
     /// The route of the sign-in for an address; `nil` without one, and with an agent. A profile that is named counts, if its
     /// resource is there.
     ///

@@ -319,4 +319,19 @@ import Testing
         #expect(try TokenRoute.serving(asked, .parse([]), agent, none)?.agent?.text == "/run/agent")
         _ = try TokenRoute.answering(AgentRequest.Token(), only: "mine", .parse([]), Variables([:]), none)
     }
+
+    /// The lines of the forwarder stand in its profile; the token is that of the profile, or of an agent that serves the address.
+    @Test(
+        arguments: [
+            ([:], "git git - -"), (["scope": "a"], "git git - -"),
+            (["client-id": "mine", "issuer": "https://other.test"], "git git - -"),
+            (["agent": "/run/agent"], "- - - https://git.test"),
+        ] as [([String: String], String)]
+    )
+    func ofAForwarderIsThatOfItsProfile(_ variables: [String: String], _ wanted: String) throws {
+        let profile = try #require(try Self.profile("git"))
+        let address = try #require(ServedAddress("https://git.test"))
+        let route = TokenRoute.forwarding(to: address, profile, try .ungiven, Self.variables(variables))
+        #expect(try Self.answer(route)?.description == wanted)
+    }
 }
