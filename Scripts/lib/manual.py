@@ -69,7 +69,7 @@ def about(argument, table):
     """The text of an option, and where else it can stand."""
     text = " ".join(filter(None, [argument.get("abstract"), argument.get("discussion")]))
     # Options of these names that are of one call alone.
-    isOfCall = name(argument) == "timeout" and "sign-in" not in text or "--device-secret" in text
+    isOfCall = name(argument) == "timeout" and "sign-in" not in text or "--device-secret" in text or name(argument) == "forward"
     row = None if isOfCall else table.get(name(argument))
     return text, row and "IDENTITYCTL_" + name(argument).replace("-", "_").upper(), row
 
@@ -119,7 +119,8 @@ def reference(program):
         "",
     ]
     out += [line(first[key]) for key in first if key in shared]
-    lines = sorted(l for l in set(table) - {name(a) for n in nodes for a in n.arguments} if not l.startswith("aws-"))
+    options = {name(a) for n in nodes for a in n.arguments if about(a, table)[2]}
+    lines = sorted(l for l in set(table) - options if not l.startswith("aws-"))
     out += ["", "Lines of a profile without an option: " + ", ".join(f"`{l}`" for l in lines) + ".", "", "## Commands"]
     for node in nodes:
         title, rest = synopsis(node)
@@ -181,8 +182,9 @@ FILES = {
     "~/.config/identityctl/token.key": "The usual place of a key for encrypted files on a machine without a keyring.",
     "/etc/identityctl/profiles/NAME.conf, /etc/identityctl/default-profile": "The same for all users of the machine.",
     "~/.local/state/swift-identity-client": "The tokens, if they rest in files: encrypted (.encrypted) or in clear text, and which store was chosen.",
-    "~/.local/state/identityctl": "Which account is whose profile's (profile-accounts), which resources are known (resources), first answers to AI programs (mcp-answers).",
+    "~/.local/state/identityctl": "Which account is whose profile's (profile-accounts), which resources are known (resources), first answers to AI programs (mcp-answers), phantoms and ports of the forwarder (forward).",
     "$XDG_RUNTIME_DIR/identityctl/agent.sock": "The socket of the agent.",
+    "$XDG_RUNTIME_DIR/identityctl/forward/NAME.sock": "The socket of a profile's forwarder.",
     "~/.local/bin": "Links by which programs call their helper.",
 }
 
@@ -226,7 +228,8 @@ def page(program, node, root, table, date):
             out += [".TP", f".BR {roff('-'.join(child.words))} (1)", roff(child.abstract)]
     if node is root:
         known = texts(root, table)
-        rows = [(variable_of(n), known[n]) for n in sorted(table)]
+        # A forwarder acts for every program that connects, so that only a line makes one.
+        rows = [(variable_of(n), known[n]) for n in sorted(table) if not n.startswith("forward")]
         out += [".SH ENVIRONMENT", "The command line stands above a variable, and that above the line of a profile. An empty variable counts as unset."]
         out += entries(list(VARIABLES.items()) + rows)
         out += [".SH FILES", "$XDG_CONFIG_HOME stands in for ~/.config, and $XDG_STATE_HOME for ~/.local/state, if they are set."]

@@ -8,7 +8,12 @@ extension ExecCommand {
     /// Makes a file with the token that a companion keeps fresh until this process ends, whatever it becomes.
     ///
     /// - Returns: The path of the file.
-    func freshFile(in session: Session) async throws -> String {
+    func freshFile(in session: Session) async throws -> String { "\(try await startCompanion(in: session))/token" }
+
+    /// Starts the companion, and waits until it is ready.
+    ///
+    /// - Returns: The path of its directory.
+    func startCompanion(in session: Session) async throws -> String {
         let directory = try CompanionDirectory.make(session.environment)
         do {
             let options = InheritedState.words.dropFirst(2).dropLast(command.count + 1)
@@ -18,17 +23,18 @@ extension ExecCommand {
             unsafe rmdir(directory)
             throw error
         }
-        return "\(directory)/token"
+        return directory
     }
 
     /// Is the companion, or starts it.
     ///
-    /// - Parameter directory: That of the file, which ends with the companion.
+    /// - Parameter directory: That of its files, which ends with the companion.
     func accompany(in directory: String, session: Session) async throws {
         guard isDetached else {
             return try Companion.detach(InheritedState.words + ["--detached"])
         }
-        defer { unsafe rmdir(directory) }
+        defer { CompanionDirectory.remove(directory) }
+        if forward != nil { return try await beForwarder(in: directory, session) }
         let wanted = try WantedToken(token, account, silent, session.environment)
         let source = try session.source(provider, for: "exec")
         session.hideMemory()

@@ -18,6 +18,9 @@ struct ExecCommand: ToolCommand {
 
             With --token-file, the variable has the path of a file, in which the token is renewed until the command ends.
 
+            With --forward, the command gets no token. It gets the address of a forwarder, which ends with it, and a phantom: \
+            a word that is worth nothing elsewhere. The profile needs a line 'forward'; see 'identityctl forward'.
+
             identityctl exec --env GITLAB_TOKEN -- glab mr list
             """
     )
@@ -38,6 +41,28 @@ struct ExecCommand: ToolCommand {
 
     @Flag(name: .customLong("token-file"), help: "Give the path of a file with the token, which is kept fresh.")
     var isFile = false
+
+    @Option(
+        help: ArgumentHelp(
+            "Pass the command's requests on with the profile's token, which it never sees.",
+            discussion:
+                "The recipe chooses the variables of the command: http, claude-code, openai, npm, pip or git; several are "
+                + "separated by commas.",
+            valueName: "recipe"
+        ),
+        completion: .list(ForwardRecipe.allCases.map(\.rawValue))
+    )
+    var forward: String?
+
+    @Option(
+        help: ArgumentHelp(
+            "With --forward: through the forwarder at this socket, such as another machine's that SSH brings.",
+            discussion: "This machine then needs no profile and no sign-in.",
+            valueName: "path"
+        ),
+        completion: .file()
+    )
+    var forwardAt: String?
 
     @Option(help: ArgumentHelp("The directory of the file that this process keeps fresh.", visibility: .private))
     var companion: String?
@@ -67,29 +92,35 @@ struct ExecCommand: ToolCommand {
     func run(in session: Session) async throws {
         if let companion { return try await accompany(in: companion, session: session) }
         let names = try variableNames()
+        _ = try recipes()
         // A mistyped command costs no token.
         let program = try Program(commandArguments(), in: CText(session.environment["PATH"] ?? "/usr/bin:/bin"))
-        let value =
-            if isFile {
-                try await freshFile(in: session)
-            } else {
-                try await session.firstToken(
-                    WantedToken(token, account, silent, session.environment),
-                    session.source(provider, for: "exec")
-                ).text
-            }
+        let variables: [CText]
+        if forward != nil {
+            variables = try await forwardedVariables(in: session)
+        } else {
+            let value =
+                if isFile {
+                    try await freshFile(in: session)
+                } else {
+                    try await session.firstToken(
+                        WantedToken(token, account, silent, session.environment),
+                        session.source(provider, for: "exec")
+                    ).text
+                }
+            variables = CommandEnvironment.variables(
+                CText.environment,
+                withholding: Variables.secrets,
+                setting: names,
+                to: value
+            )
+        }
         // Nothing that is under way survives the program.
         await session.finishPendingWork()
         try Task.checkCancellation()
         // The status is the program's.
         if let loss = session.loss { session.report(loss) }
         session.console.clearProgress()
-        let variables = CommandEnvironment.variables(
-            CText.environment,
-            withholding: Variables.secrets,
-            setting: names,
-            to: value
-        )
         InheritedState.atStart.restore()
         throw program.replaceProcess(variables)
     }

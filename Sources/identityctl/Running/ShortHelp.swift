@@ -30,8 +30,11 @@ struct ShortHelp {
             options: client.union(["scope", "account", "id-token", "output", "watch"])
         ),
         "exec": ShortHelp(
-            examples: ["exec --env GITLAB_TOKEN -- glab mr list", "exec --token-file -- ./long-job"],
-            options: client.union(["scope", "account", "env", "token-file", "min-validity"])
+            examples: [
+                "exec --env GITLAB_TOKEN -- glab mr list", "exec --token-file -- ./long-job",
+                "exec --forward claude-code --profile models -- claude",
+            ],
+            options: client.union(["scope", "account", "env", "token-file", "forward", "min-validity"])
         ),
         "call": ShortHelp(
             examples: [
@@ -93,6 +96,11 @@ struct ShortHelp {
         "agent run": ShortHelp(
             examples: ["agent &", "agent --profile work --socket PATH"],
             options: client.union(["socket", "ignore-screen", "log-level"])
+        ),
+        "forward run": ShortHelp(examples: ["forward &", "forward --profile models --log-level info"]),
+        "forward address": ShortHelp(examples: ["forward address models", "forward address models --show-phantom"]),
+        "forward connect": ShortHelp(
+            examples: ["forward connect /run/user/1000/models.sock --listen 127.0.0.1:8410"]
         ),
         "cache show": ShortHelp(examples: ["cache", "cache --json"], options: client.union(["group"])),
         "cache move": ShortHelp(

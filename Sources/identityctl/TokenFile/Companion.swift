@@ -5,7 +5,7 @@ import Glibc
 import IdentityClient
 import SystemSupport
 
-/// The process that keeps a file fresh beside a command, and ends with the command.
+/// The process that keeps a file fresh beside a command, or is its forwarder, and ends with the command.
 ///
 /// The command takes the place of the program that was called, and is not the companion's parent: see decision 34.
 enum Companion {
@@ -22,7 +22,7 @@ enum Companion {
     static func start(_ arguments: [String]) async throws {
         let process = SystemCall.descriptor(ofProcess: getpid())
         guard process >= 0 else {
-            throw SystemFailure("--token-file needs a descriptor of this process (Linux 5.3 or later)", number: errno)
+            throw SystemFailure("A process beside the command needs its descriptor (Linux 5.3 or later)", number: errno)
         }
         defer { close(process) }
         var pipe = try Pipe(blocks: true)
@@ -32,7 +32,7 @@ enum Companion {
         let status = try await QueueExecutor("identityctl.companion").runUnlessCancelled {
             defer { close(reader) }
             guard let first = byte(from: reader), let status = ExitStatus(rawValue: Int32(first)) else {
-                throw SystemFailure("The process that keeps the token fresh ended before its first token.")
+                throw SystemFailure("The process beside the command ended before it was ready.")
             }
             // The companion ends after it has reported its error.
             if status != .done { _ = byte(from: reader) }
@@ -124,7 +124,7 @@ enum Companion {
         switch start.start(CText("/proc/self/exe"), arguments.map { CText($0) }, CText.environment) {
         case .success(let started): process = started
         case .failure(let error):
-            throw SystemFailure("The process that keeps the token fresh could not be started", number: error.value)
+            throw SystemFailure("The process beside the command could not be started", number: error.value)
         }
         guard newSession else { return }
         // The child only starts the companion.

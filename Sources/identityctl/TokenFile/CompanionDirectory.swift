@@ -5,8 +5,17 @@ import Glibc
 import IdentityClient
 import SystemSupport
 
-/// The directory of the file that a companion keeps fresh. Its name tells which process is the command.
+/// The directory of the files of a companion. Its name tells which process is the command.
 enum CompanionDirectory {
+    /// The names of the files that a companion may have there.
+    static let names = ["token", "forward", "npmrc"]
+
+    /// Removes a directory with its files.
+    static func remove(_ path: String) {
+        for name in names { unsafe unlink("\(path)/\(name)") }
+        unsafe rmdir(path)
+    }
+
     /// Makes a directory for this user alone, in memory where the system has a place for that. Removes those that killed
     /// companions left there.
     static func make(_ environment: Variables) throws -> String {
@@ -42,8 +51,7 @@ enum CompanionDirectory {
             guard ProcessTable.isDead(command), unsafe lstat(path, &status) == 0, status.st_mode & S_IFMT == S_IFDIR,
                 status.st_uid == geteuid()
             else { continue }
-            unsafe unlink("\(path)/token")
-            unsafe rmdir(path)
+            remove(path)
         }
     }
 }

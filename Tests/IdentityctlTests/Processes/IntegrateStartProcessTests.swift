@@ -53,7 +53,10 @@ final class IntegrateStartProcessTests {
         try await visit(tool)
         let outcome = try await tool.outcome()
         #expect(outcome.status == 0, "\(outcome)")
-        #expect(outcome.errorLines.last == "Started as \(name) does, the server has 2 tools, as alice@example.test.", "\(outcome)")
+        #expect(
+            outcome.errorLines.last == "Started as \(name) does, the server has 2 tools, as alice@example.test.",
+            "\(outcome)"
+        )
         // The program's revision is remembered, so that its first start waits for nothing.
         let first = try JSONObject(parsing: try #require(server.requests("initialize").first).body, maximumDepth: 64)
         #expect(

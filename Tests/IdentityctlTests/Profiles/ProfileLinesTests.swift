@@ -16,7 +16,7 @@ import Testing
         "accounts": ["all", "default", "support"], "setup": ["domain", "integrate", "name"],
         "ssh-certificate": ["output"],
         "exchange": ["actor-token-file", "actor-token-type", "record", "subject-token-file", "subject-token-type"],
-        "exec": ["companion", "detached", "env", "token-file"],
+        "exec": ["companion", "detached", "env", "forward-at", "token-file"],
         "import": ["device-secret", "device-secret-type", "from", "refresh-token-file"],
         "call": ["data", "header", "include", "method", "output", "upload", "verbose"],
         "mcp": ["more", "page", "renew", "refused"],
