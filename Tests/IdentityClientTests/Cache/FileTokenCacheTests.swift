@@ -93,13 +93,16 @@ import Testing
     }
 
     @Test func doesNotTrustAFingerprintOfAMomentAgo() async throws {
-        let other = FileTokenCache(directory: "\(directory.path)/cache")
-        var stored: CacheRecord?
+        #expect(try await cache.replace(nil, with: one, for: key))
+        let other = "\(directory.path)/other"
+        var new = two
         let distrusted = try await eventually { () async throws -> Bool in
-            let new = stored == one ? two : one
-            #expect(try await other.replace(stored, with: new, for: key))
-            stored = new
+            // Another process's write, without its wait for the disk, which may take longer than a moment.
+            try Data(new.bytes).write(to: URL(filePath: other))
+            try CallFailed.check(unsafe chmod(other, 0o600), "chmod")
+            try CallFailed.check(unsafe rename(other, file), "rename")
             #expect(try await cache.record(for: key) == new)
+            new = new == one ? two : one
             return cache.unchangedRecord(for: key) == nil  // unless this machine paused for 20 ms
         }
         #expect(distrusted)

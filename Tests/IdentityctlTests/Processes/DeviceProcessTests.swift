@@ -52,7 +52,7 @@ import Testing
         _ = try await tool.shownAddress()
         tool.interrupt()
         #expect(try await tool.outcome().status == 6)
-        let late = try await setup.run("login", "--device-code", "--timeout", "1")
+        let late = try await setup.run("login", "--device-code", "--timeout", "4")
         #expect(late.status == 6 && late.errors.contains("The time was over") && late.errors.contains("Start again"))
         #expect(try await setup.run("login", "--device-code", "--manual").status == 64)
     }

@@ -68,7 +68,7 @@ import Testing
     }
 
     @Test(.timeLimit(.minutes(1))) func openNoFurtherTabAfterASignInThatCameToNothing() async throws {
-        let desktop = try await Desktop("sign-in=when-needed", "timeout=1")
+        let desktop = try await Desktop("sign-in=when-needed", "timeout=4")
         let helpers = try (0..<3).map { _ in try desktop.helper() }
         var opened = 0
         for helper in helpers {

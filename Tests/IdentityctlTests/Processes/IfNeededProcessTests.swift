@@ -40,7 +40,7 @@ import Testing
     @Test(.timeLimit(.minutes(1))) func goesOnWhereTheFirstOneIsGivenUp() async throws {
         let first = try login()
         _ = try await first.shownAddress()
-        let late = try await login("--timeout", "1", "--json").outcome()
+        let late = try await login("--timeout", "4", "--json").outcome()
         #expect(late.status == 6)
         #expect(try TroubleProcessTests.code(of: late) == "user_cancelled.timed_out")
         let second = try login()

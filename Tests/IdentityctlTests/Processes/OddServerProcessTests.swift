@@ -122,7 +122,7 @@ struct OddServerProcessTests {
         let url = setup.provider.resourceAddress
         #expect(try await signingIn("login", "--resource", url).status == 0)
         #expect(try await run("logout", "--resource", url).status == 0)
-        let late = try await run("login", "--resource", url, "--timeout", "1")
+        let late = try await run("login", "--resource", url, "--timeout", "4")
         #expect(late.status == 6 && late.errors.contains("identityctl registration remove \(url)"), "\(late)")
         let last = try #require(late.errorLines.last)
         let advised = last[try #require(last.firstRange(of: "identityctl ")).lowerBound...]

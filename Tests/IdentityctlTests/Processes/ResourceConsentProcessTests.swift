@@ -83,7 +83,7 @@ struct ResourceConsentProcessTests {
     }
 
     @Test func aQuestionWithoutAnAnswerEndsWithTheTimeOfTheSignIn() async throws {
-        let late = try await run(["login", "--resource", url, "--timeout", "1"], ["IDENTITYCTL_BROWSER": "/bin/true"])
+        let late = try await run(["login", "--resource", url, "--timeout", "4"], ["IDENTITYCTL_BROWSER": "/bin/true"])
         #expect(late.status == 6 && late.errors.contains("was not answered in time"), "\(late)")
         #expect(count(.registration) == 0)
     }

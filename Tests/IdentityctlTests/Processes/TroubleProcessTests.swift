@@ -170,10 +170,10 @@ import identityctl
 
     @Test(.timeLimit(.minutes(1))) func endsWhenThePersonDoesNotComeBack() async throws {
         let setup = try ToolSetup()
-        let outcome = try await setup.run("login", "--timeout", "1", "--json")
+        let outcome = try await setup.run("login", "--timeout", "4", "--json")
         #expect(outcome.status == 6)
         #expect(try Self.code(of: outcome) == "user_cancelled.timed_out")
-        let manual = try Tool(["login", "--manual", "--timeout", "1"], setup.variables)
+        let manual = try Tool(["login", "--manual", "--timeout", "4"], setup.variables)
         let ended = try await manual.outcome()
         #expect(ended.status == 6 && ended.errorLines.last?.contains("user_cancelled.timed_out") == true)
     }
@@ -181,7 +181,7 @@ import identityctl
     /// The browser may have been unable to reach this computer.
     @Test(.timeLimit(.minutes(1))) func saysAfterASignInThatTimedOutWhatToDo() async throws {
         let setup = try ToolSetup()
-        let outcome = try await setup.run("login", "--timeout", "1", "--scope", "api.write")
+        let outcome = try await setup.run("login", "--timeout", "4", "--scope", "api.write")
         #expect(outcome.status == 6)
         let advice =
             "Run: identityctl login --manual --scope api.write (or --device-code, where the provider offers it)"
