@@ -5,6 +5,7 @@ import FoundationEssentials
 import Glibc
 import IdentityClient
 import IdentityKeyring
+import IdentityResources
 import OAuthWire
 
 extension LogoutCommand {
@@ -122,7 +123,7 @@ private struct SignOutEverywhere {
         // Each group has a directory, which holds no more than the name of the store if that is a keyring.
         for name in try FileManager.default.contentsOfDirectory(atPath: root).sorted() where !name.hasPrefix(".") {
             let group = CacheGroup(unchecked: name)
-            let found: (clients: [StoredClient], cache: any TokenCache)
+            let found: (clients: [StoredClient], cache: any TokenCache, hasRegistrations: Bool)
             do {
                 found = try await Self.clients(of: group, choice, session)
             } catch is CancellationError {
@@ -135,6 +136,7 @@ private struct SignOutEverywhere {
                 let transport = try command.provider.transport(session.environment)
                 try await signOut("\(client.id.printable) at \(client.partition.printable)") {
                     var configuration = try client.configuration(group, found.cache)
+                    if found.hasRegistrations { configuration.readSecretOfRegistration(in: found.cache) }
                     configuration.transport = transport
                     return configuration
                 }
@@ -142,19 +144,22 @@ private struct SignOutEverywhere {
         }
     }
 
-    /// Returns the clients whose accounts are in a group, and the cache that has them.
+    /// Returns the clients whose accounts are in a group, the cache that has them, and whether this tool's registrations are there:
+    /// no store is chosen for those now.
     private static func clients(
         of group: CacheGroup,
         _ choice: CacheChoice,
         _ session: Session
-    ) async throws -> (clients: [StoredClient], cache: any TokenCache) {
+    ) async throws -> (clients: [StoredClient], cache: any TokenCache, hasRegistrations: Bool) {
         let cache: any TokenCache
+        var hasRegistrations = true
         if let directory = choice.directory {
             cache = FileTokenCache(directory: directory)
         } else {
             let policy = LocationPolicy.standard.accepting(.file).acceptingAnyKeyFile()
             let stores = CacheChoice.desktop(policy, passPhrases: session.passPhrases, logger: session.logger)
-            guard try await stores.rememberedStore(of: group) != nil else { return ([], stores) }
+            guard try await stores.rememberedStore(of: group) != nil else { return ([], stores, false) }
+            hasRegistrations = try await stores.rememberedStore(of: ClientSoftware.identityctl.group) != nil
             cache = stores
         }
         let clients = try await cache.records(of: .account, in: group).values.map { record in
@@ -164,7 +169,7 @@ private struct SignOutEverywhere {
             )
             return StoredClient(id: credentials.clientID, partition: credentials.partition)
         }
-        return (Set(clients).sorted { ($0.id, $0.partition) < ($1.id, $1.partition) }, cache)
+        return (Set(clients).sorted { ($0.id, $0.partition) < ($1.id, $1.partition) }, cache, hasRegistrations)
     }
 }
 
@@ -185,7 +190,6 @@ private struct StoredClient: Hashable {
         )
         if isBound { configuration.dpop = .whenOffered }
         if group != .application(configuration.clientID) { configuration.cacheGroup = group }
-        configuration.readSecretOfRegistration(in: cache)
         return configuration
     }
 

@@ -70,6 +70,57 @@ struct FirstHourProcessTests {
         #expect(!isResource || outcome.errors.contains(address), "\(outcome.errors)")
     }
 
+    private func login(_ options: String...) async throws {
+        let tool = try Tool(["login"] + options, variables.merging(["IDENTITYCTL_BROWSER": BrowserStandIn.name]) { $1 })
+        try await ScriptedBrowser(provider: nil).visit(try await tool.shownAddress())
+        let outcome = try await tool.outcome()
+        #expect(outcome.status == 0, "\(outcome)")
+    }
+
+    /// Sign-ins by options alone: in three groups, in clear text and encrypted, and of a plain server.
+    @Test func signsOutWhatNoProfileNames() async throws {
+        let (home, key) = (setup.directory.path, "encrypted:key-file=\(setup.directory.path)/key")
+        #expect(try await Tool.run(["cache", "create-key", "\(home)/key"], variables).status == 0)
+        try await login("--cache", "file")
+        try await login("--group", "com.example.suite", "--cache", key)
+        try await login("--group", "com.example.other", "--cache", key)
+        try await login("--group", "com.example.third", "--cache", "file:\(home)/elsewhere")
+        // A variable that names a client keeps none of the others.
+        let out = try await Tool.run(["logout", "--everywhere", "--json"], variables)
+        #expect(out.status == 0, "\(out)")
+        #expect(out.output.matches(of: /"revocation":"succeeded"/).count == 3, "\(out.output)")
+        #expect(setup.provider.count(of: .revocation) == 3 && out.errors.contains("that only --cache names"))
+        for options in [[], ["--group", "com.example.suite"], ["--group", "com.example.other"]] {
+            let token = try await Tool.run(["token"] + options, variables)
+            #expect(token.status == 2, "\(token)")
+        }
+        let elsewhere = ["--group", "com.example.third", "--cache", "file:\(home)/elsewhere"]
+        #expect(try await Tool.run(["token"] + elsewhere, variables).status == 0)
+        #expect(
+            try await Tool.run(["logout", "--everywhere", "--cache", "file:\(home)/elsewhere"], plain).errors.contains(
+                "Signed out alice"
+            )
+        )
+        let again = try await Tool.run(["logout", "--everywhere", "--cache", "file:\(home)/elsewhere"], plain)
+        #expect(again.status == 0 && again.errors.hasPrefix("No account is signed in."), "\(again)")
+    }
+
+    @Test func saysWhichSignInsItCannotReach() async throws {
+        let (home, key) = (setup.directory.path, "\(setup.directory.path)/key")
+        #expect(try await Tool.run(["cache", "create-key", key], variables).status == 0)
+        try await login("--group", "com.example.other", "--cache", "encrypted:key-file=\(key)")
+        try await login("--cache", "file")
+        try FileManager.default.moveItem(atPath: key, toPath: "\(home)/moved")
+        setup.provider.failNext(.revocation, with: .refusal("invalid_request"))
+        let out = try await Tool.run(["logout", "--everywhere", "--json"], plain)
+        #expect(out.status != 0 && out.errors.contains("its accounts stay signed in"), "\(out)")
+        #expect(out.output.contains(#""signedIn":"#) && out.output.contains(#""revocation":"failed""#), "\(out.output)")
+        // The account whose token could not be revoked is gone here all the same, and the other one stays.
+        #expect(try await Tool.run(["token"], variables).status == 2)
+        try FileManager.default.moveItem(atPath: "\(home)/moved", toPath: key)
+        #expect(try await Tool.run(["token", "--group", "com.example.other"], variables).status == 0)
+    }
+
     @Test func listsTheSignInsOfAllProfiles() async throws {
         let person = try await Person()
         for name in ["away", "gone"] {

@@ -11,8 +11,8 @@ import Testing
 /// The promise of `--json`, tried with each command and each of its switches, as the program describes itself: standard output is
 /// JSON, or the last line of standard error is the error as JSON.
 @Suite(.timeLimit(.minutes(2))) struct JSONProcessTests {
-    /// Standard output is that of a program, an API or an AI program's server; the agent runs until it is stopped.
-    private static let others = ["exec", "call", "mcp", "agent run"]
+    /// Standard output is that of a program, an API or an AI program's server; agent and forwarder run until they are stopped.
+    private static let others = ["exec", "call", "mcp", "agent run", "forward run", "forward connect"]
     /// Runs that wait for a person.
     private static let waiting = ["login --device-code"]
 
@@ -69,7 +69,7 @@ import Testing
 
         let words = [
             "url": "\(issuer)/userinfo", "name": "work", "name=value": "prompt=login", "option": "scope",
-            "path": "\(home)/key",
+            "path": "\(home)/key", "socket": "\(home)/socket",
             "tool": "git", "scheme": "org.example.test", "command": "true", "where": "gitlab",
         ]
         let cloud = "https://login.microsoftonline.com/organizations"
