@@ -18,6 +18,7 @@ import Testing
         let process = Process()
         process.executableURL = URL(fileURLWithPath: path)
         let input = try PrivatePipe()
+        input.stays(with: process)
         process.standardInput = input.reading
         try process.run()
         defer { process.terminate() }

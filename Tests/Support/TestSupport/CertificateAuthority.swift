@@ -53,6 +53,7 @@ package final class CertificateAuthority: Sendable {
             ["s_server", "-www", "-accept", "127.0.0.1:0", "-cert", "\(host).pem", "-key", "\(host).key"] + options
         )
         let output = try PrivatePipe()
+        output.stays(with: process)
         process.standardOutput = output.writing
         try process.run()
         try output.writing.close()

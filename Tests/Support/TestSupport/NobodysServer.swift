@@ -25,7 +25,10 @@ package final class NobodysServer: Sendable {
                     log.write(data)
             except OSError:
                 pass
-            connection.sendall(b"HTTP/1.1 401 Unauthorized\\r\\nContent-Length: 0\\r\\nConnection: close\\r\\n\\r\\n")
+            try:
+                connection.sendall(b"HTTP/1.1 401 Unauthorized\\r\\nContent-Length: 0\\r\\nConnection: close\\r\\n\\r\\n")
+            except OSError:
+                pass  # the client asked for nothing, and is gone
             connection.close()
         """
 
@@ -48,6 +51,7 @@ package final class NobodysServer: Sendable {
             "--reuid=65534", "--regid=65534", "--clear-groups", "/usr/bin/python3", "-c", Self.script, "\(port)", log,
         ]
         let output = try PrivatePipe()
+        output.stays(with: process)
         process.standardOutput = output.writing
         try process.run()
         try output.writing.close()

@@ -14,4 +14,9 @@ package final class PrivatePipe: Sendable {
         reading = FileHandle(fileDescriptor: ends.reading, closeOnDealloc: true)
         writing = FileHandle(fileDescriptor: ends.writing, closeOnDealloc: true)
     }
+
+    /// Keeps the ends of this process open until a process ends: one that writes more than is read would end at a closed pipe.
+    package func stays(with process: Process) {
+        process.terminationHandler = { _ in withExtendedLifetime(self) {} }
+    }
 }
