@@ -48,8 +48,8 @@ extension Authority {
 
     /// Returns the rule by which the scopes in a partition's records compare.
     package static func scopeRule(forPartition partition: String) -> ScopeRule {
-        let kind = partition.hasPrefix("dpop|") ? String(partition.dropFirst(5)) : partition
-        return ScopeRule(ignoresCase: !["oidc|", "oauth2|", "oauth2-issuer|"].contains(where: kind.hasPrefix))
+        let kind = kind(ofPartition: partition)
+        return ScopeRule(ignoresCase: !["oidc|", "oauth2|", "oauth2-issuer|"].contains { kind.hasPrefix($0) })
     }
 
     var scopeRule: ScopeRule { ScopeRule(ignoresCase: isMicrosoft) }
@@ -178,7 +178,16 @@ extension Authority {
     /// every cache key.
     package var partition: String {
         // Earlier versions know no such partition: they would send the refresh token without a proof.
-        dpop == .off ? partitionOfKind : "dpop|" + partitionOfKind
+        dpop == .off ? partitionOfKind : Self.bound + partitionOfKind
+    }
+
+    private static let bound = "dpop|"
+
+    /// Whether the refresh tokens in a partition are bound to a key.
+    package static func isBound(partition: String) -> Bool { partition.hasPrefix(bound) }
+
+    static func kind(ofPartition partition: String) -> Substring {
+        isBound(partition: partition) ? partition.dropFirst(bound.count) : partition[...]
     }
 
     private var partitionOfKind: String {

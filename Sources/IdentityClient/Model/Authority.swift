@@ -346,3 +346,27 @@ extension Authority {
         return text
     }
 }
+
+extension Authority {
+    /// Creates the authority of a partition, as far as it says: it has neither a tenant of Microsoft's, nor a plain server's page for
+    /// signing in.
+    package init(partition: String) throws {
+        let words = Self.kind(ofPartition: partition).split(separator: "|", maxSplits: 1).map(String.init)
+        let text = words.last ?? ""
+        let (parts, names) = (text.split(separator: "|").map(String.init), text.split(separator: " ", maxSplits: 1))
+        switch (words.first, parts.count) {
+        case ("entra", 1): self = try .entra(host: text)
+        // A policy with other signs stands in no path.
+        case ("b2c", 3) where parts[2].contains("%"):
+            self = try Authority(url: "https://\(parts[0])/\(parts[1])/?p=\(parts[2])")
+        case ("b2c", 3): self = try .b2c(host: parts[0], tenant: parts[1], policy: parts[2])
+        case ("externalid", 2): self = try .externalID(host: parts[0], tenant: parts[1])
+        case ("adfs", 1): self = try .adfs(host: text)
+        case ("oidc", _): self = try .openIDConnect(issuer: text)
+        case ("oauth2", _): self = try .oauth2(.init(authorization: text, token: text))
+        case ("oauth2-issuer", _) where !names.isEmpty:
+            self = try .oauth2(issuer: String(names[0]), resource: names.count > 1 ? String(names[1]) : nil)
+        default: throw AuthenticationError(.cacheNewerVersion, "A newer version of this program wrote this sign-in.")
+        }
+    }
+}

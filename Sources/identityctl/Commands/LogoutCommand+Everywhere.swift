@@ -180,34 +180,13 @@ private struct StoredClient: Hashable {
 
     /// Returns the configuration for signing its accounts out.
     func configuration(_ group: CacheGroup, _ cache: any TokenCache) throws -> ClientConfiguration {
-        let isBound = partition.hasPrefix("dpop|")
-        let name = isBound ? partition.dropFirst(5) : partition[...]
-        let parts = name.split(separator: "|", maxSplits: 1).map(String.init)
         var configuration = ClientConfiguration(
             clientID: ClientID(rawValue: id),
-            authority: try Self.authority(parts.first ?? "", of: parts.last ?? ""),
+            authority: try Authority(partition: partition),
             cache: cache
         )
-        if isBound { configuration.dpop = .whenOffered }
+        if Authority.isBound(partition: partition) { configuration.dpop = .whenOffered }
         if group != .application(configuration.clientID) { configuration.cacheGroup = group }
         return configuration
-    }
-
-    /// Returns the authority of a partition of records. A Microsoft provider's tenant, and a plain server's page for signing in, are
-    /// not needed to sign out.
-    private static func authority(_ kind: String, of text: String) throws -> Authority {
-        let parts = text.split(separator: "|").map(String.init)
-        let words = text.split(separator: " ", maxSplits: 1).map(String.init)
-        switch (kind, parts.count) {
-        case ("entra", 1): return try .entra(host: text)
-        case ("b2c", 3): return try .b2c(host: parts[0], tenant: parts[1], policy: parts[2])
-        case ("externalid", 2): return try .externalID(host: parts[0], tenant: parts[1])
-        case ("adfs", 1): return try .adfs(host: text)
-        case ("oidc", _): return try .openIDConnect(issuer: text)
-        case ("oauth2", _): return try .oauth2(.init(authorization: text, token: text))
-        case ("oauth2-issuer", _) where !words.isEmpty:
-            return try .oauth2(issuer: words[0], resource: words.count > 1 ? words[1] : nil)
-        default: throw AuthenticationError(.cacheNewerVersion, "A newer version of this program wrote this sign-in.")
-        }
     }
 }

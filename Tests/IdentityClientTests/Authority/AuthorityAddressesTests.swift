@@ -80,6 +80,7 @@ import Testing
         let templates = try #require(authority.templates)
         #expect(templates.tokenEndpoint == "https://h/t" && templates.revocationEndpoint == "https://h/r")
         #expect(authority.configurationURLs.isEmpty && authority.partition == "oauth2|https://h/t")
+        #expect(try Authority(partition: authority.partition).partition == authority.partition)
     }
 
     /// protocol.md §1.1, tenant replacement: the home tenant replaces only `common` and `organizations`.

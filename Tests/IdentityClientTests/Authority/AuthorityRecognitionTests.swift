@@ -79,6 +79,7 @@ import Testing
         let authority = try Authority(url: url)
         #expect(authority.description == canonical)
         #expect(authority.partition == partition)
+        #expect(try Authority(partition: partition).partition == partition)
         #expect(try Authority(url: canonical) == authority)
     }
 
@@ -170,6 +171,7 @@ import Testing
         let authority = try Authority.openIDConnect(issuer: issuer)
         #expect(authority.url == issuer)
         #expect(authority.partition == "oidc|" + issuer)
+        #expect(try Authority(partition: "dpop|oidc|" + issuer) == authority)
         #expect(!authority.isMicrosoft)
     }
 

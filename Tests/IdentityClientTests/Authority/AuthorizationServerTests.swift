@@ -36,6 +36,7 @@ import Testing
         #expect(authority.partition == "oauth2-issuer|" + issuer && authority.description == issuer)
         #expect(!authority.issuesIDTokens && !authority.scopeRule.ignoresCase)
         #expect(!Authority.scopeRule(forPartition: authority.partition).ignoresCase)
+        #expect(try Authority(partition: authority.partition) == authority)
     }
 
     @Test(arguments: ["http://h", "h", "https://h?x=y", "https://h#x", "https://u@h"])
