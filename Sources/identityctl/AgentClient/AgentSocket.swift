@@ -11,7 +11,7 @@ enum AgentSocket {
     ///
     /// - Throws: `UsageError` where there is no such directory.
     static func defaultPath(_ environment: Variables) throws -> String {
-        guard let directory = environment["XDG_RUNTIME_DIR"], directory.hasPrefix("/") else {
+        guard let directory = environment.runtimeDirectory else {
             throw UsageError("XDG_RUNTIME_DIR is not set here, so the agent's socket has no place. Give --socket PATH.")
         }
         return "\(directory)/identityctl/agent.sock"

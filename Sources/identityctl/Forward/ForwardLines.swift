@@ -124,7 +124,7 @@ extension ForwardLines {
         let value = parts.count == 2 ? String(parts[1].drop { $0 == " " }) : ""
         let mark = "{token}"
         guard let place = value.firstRange(of: mark), parts[0].utf8.areAlphanumeric(or: "-"),
-            value.utf8.allSatisfy({ (0x20...0x7E).contains($0) })
+            value.utf8.arePrintable
         else { throw given.error("give a field and its value with {token}, such as: x-api-key: {token}") }
         return ForwardingRoute.TokenField(
             name: parts[0],

@@ -11,7 +11,7 @@ enum ForwardPlace {
     ///
     /// - Throws: `UsageError` where the system makes no directory for the person's session.
     static func directory(_ variables: Variables) throws -> String {
-        guard let directory = variables["XDG_RUNTIME_DIR"], directory.hasPrefix("/") else {
+        guard let directory = variables.runtimeDirectory else {
             throw UsageError(
                 "XDG_RUNTIME_DIR is not set here, so the forwarder's sockets have no place. Set it to a directory of your own."
             )

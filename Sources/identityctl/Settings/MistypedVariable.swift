@@ -14,7 +14,8 @@ struct MistypedVariable: Hashable {
     ///   - variables: Those that count.
     ///   - names: The names to look at; `nil` for those of the process.
     static func all(in variables: Variables, among names: [String]? = nil) -> [MistypedVariable] {
-        let known = Setting.all.map(\.name) + ["agent", "ignore-screen", "keyring-passed-on"]
+        let others = ["agent", "ignore-screen", "keyring-passed-on", "forward-url", "forward-phantom"]
+        let known = Setting.all.map(\.name) + others
         let (beginning, own) = (Variables.variable(for: ""), Set(known.map(Variables.variable)))
         return (names ?? namesOfProcess).compactMap { name in
             guard name.hasPrefix(beginning), !own.contains(name), variables[name] != nil else { return nil }

@@ -328,7 +328,7 @@ struct ProfileDirectory: Sendable {
     }
 }
 
-/// Whose a profile is.
+/// A profile belongs to a person or to the machine.
 enum ProfileOwner: String, Sendable {
     case person, machine
     /// The person's, in place of one of the machine.

@@ -38,6 +38,9 @@ struct Variables: Sendable {
         return self["TERM"] != nil && !isDumbTerminal && (locale.contains("utf-8") || locale.contains("utf8"))
     }
 
+    /// The directory that the system makes for each person's session; `nil` where it makes none.
+    var runtimeDirectory: String? { self["XDG_RUNTIME_DIR"].flatMap { $0.hasPrefix("/") ? $0 : nil } }
+
     /// Whether a window can be shown.
     var hasScreen: Bool { self["WAYLAND_DISPLAY"] != nil || self["DISPLAY"] != nil }
 

@@ -112,16 +112,8 @@ import Testing
     /// Such a program may run for long after this one: a browser, for example.
     @Test func aProgramThatIsStartedDoesNotKeepTheLock() async throws {
         let held = try #require(try await leases(files).take(over: nil))
-        var child: pid_t = 0
-        let arguments = unsafe [strdup("sleep"), strdup("600"), nil]
-        defer { unsafe arguments.forEach { unsafe free($0) } }
-        try #require(unsafe posix_spawn(&child, "/bin/sleep", nil, nil, arguments, nil) == 0)
-        defer {
-            kill(child, SIGKILL)
-            var status: Int32 = 0
-            unsafe waitpid(child, &status, 0)
-        }
-        let process = child
+        let process = try Bystander.start()
+        defer { Bystander.end(process) }
         let system = FileManager.default
         let place = "/proc/\(process)"
         // `posix_spawn` returns once the child runs the other program.

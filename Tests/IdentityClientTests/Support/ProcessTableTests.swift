@@ -9,15 +9,6 @@ import Testing
 @testable import IdentityClient
 
 @Suite(.timeLimit(.minutes(1))) struct ProcessTableTests {
-    private static func spawn() throws -> pid_t {
-        var child: pid_t = 0
-        let arguments = unsafe [strdup("sleep"), strdup("600"), nil]
-        defer { unsafe arguments.forEach { unsafe free($0) } }
-        let result = unsafe posix_spawn(&child, "/bin/sleep", nil, nil, arguments, nil)
-        try #require(result == 0)
-        return child
-    }
-
     private static func identity(of process: pid_t) throws -> ProcessIdentity {
         let stat = try String(contentsOfFile: "/proc/\(process)/stat", encoding: .utf8)
         let fields = stat.drop { $0 != ")" }.dropFirst().split(separator: " ")
@@ -45,7 +36,7 @@ import Testing
     }
 
     @Test func tellsTheLivingFromTheDead() async throws {
-        let child = try Self.spawn()
+        let child = try Bystander.start()
         let identity = try Self.identity(of: child)
         #expect(!ProcessTable.isDead(identity))
         var later = identity
@@ -82,7 +73,7 @@ import Testing
 
     @Test(.enabled(if: geteuid() == 0, "only root can mount")) func asksTheKernelAboutWhomProcDoesNotShow() async {
         await #expect(processExitsWith: .success) {
-            let child = try ProcessTableTests.spawn()
+            let child = try Bystander.start()
             let identity = try ProcessTableTests.identity(of: child)
             guard ProcessTableTests.hideProcesses() else {
                 kill(child, SIGKILL)

@@ -66,6 +66,7 @@ import Testing
 
     @Test(arguments: [
         "IDENTITYCTL_CLIENT_ID", "IDENTITYCTL_AGENT", "IDENTITYCTL_KEYRING_PASSED_ON", "IDENTITYCTL_TOKEN",
+        "IDENTITYCTL_FORWARD_URL", "IDENTITYCTL_FORWARD_PHANTOM",
         "IDENTITYCTL_BANANA", "IDENTITY_CLIENTID", "CLIENTID",
     ])
     func leavesOtherVariablesAlone(name: String) {

@@ -116,14 +116,20 @@ import Testing
         forwarder.interrupt()
     }
 
+    /// Gives a socket a port, and waits until programs can use it.
+    private func connect(to socket: String) async throws -> (bridge: Tool, port: UInt16) {
+        let port = try ForwardRecord.freePort()
+        let bridge = try Tool(["forward", "connect", socket, "--listen", "127.0.0.1:\(port)"], [:])
+        _ = try await bridge.errorLine { $0 == "http://127.0.0.1:\(port) leads to \(socket)" }
+        return (bridge, port)
+    }
+
     @Test func aPortLeadsToTheSocketUntilASignal() async throws {
         let api = try await ForwardedAPI()
         try await api.person.login("api")
         let forwarder = try await api.start()
         let place = try await api.place()
-        let port = try ForwardRecord.freePort()
-        let bridge = try Tool(["forward", "connect", place.socket, "--listen", "127.0.0.1:\(port)"], [:])
-        _ = try await bridge.errorLine { $0 == "http://127.0.0.1:\(port) leads to \(place.socket)" }
+        let (bridge, port) = try await connect(to: place.socket)
         for _ in 0..<20 {
             #expect(try await exchange(ForwardedAPI.request(at: port), port: port).hasSuffix("welcome"))
         }
@@ -148,9 +154,7 @@ import Testing
         try await api.person.login("api")
         let forwarder = try await api.start()
         let place = try await api.place()
-        let port = try ForwardRecord.freePort()
-        let bridge = try Tool(["forward", "connect", place.socket, "--listen", "127.0.0.1:\(port)"], [:])
-        _ = try await bridge.errorLine { $0.hasSuffix(" leads to \(place.socket)") }
+        let (bridge, port) = try await connect(to: place.socket)
         let variables = ["IDENTITYCTL_FORWARD_URL": "http://127.0.0.1:\(port)", "IDENTITYCTL_FORWARD_PHANTOM": "any"]
         let own = try await Tool(shell: "exec /bin/bash -c '\(Self.quoted)'", variables).outcome()
         #expect(own.output.hasSuffix("welcome"), "\(own)")

@@ -1,6 +1,5 @@
 // Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
 
-import Glibc
 import IdentityTestSupport
 import SystemSupport
 import Testing
@@ -38,14 +37,8 @@ import Testing
     /// Other tests start programs that inherit every descriptor that is not closed on exec, and that live long.
     @Test(.timeLimit(.minutes(1))) func waitsForNoProgramThatAnotherTestStarted() async throws {
         let tool = try Tool(shell: "cat", [:])
-        var child: pid_t = 0
-        let arguments = unsafe [strdup("sleep"), strdup("600"), nil]
-        defer { unsafe arguments.forEach { unsafe free($0) } }
-        try #require(unsafe posix_spawn(&child, "/bin/sleep", nil, nil, arguments, nil) == 0)
-        defer {
-            kill(child, SIGKILL)
-            waitpid(child, nil, 0)
-        }
+        let bystander = try Bystander.start()
+        defer { Bystander.end(bystander) }
         try tool.type("a")
         try tool.closeInput()
         #expect(try await tool.outcome().output == "a\n")
