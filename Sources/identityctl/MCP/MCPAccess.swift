@@ -181,7 +181,7 @@ final class MCPAccess: Sendable {
             case .exited(status: 0): continue
             case _ where isOffered && !offer.isPossible: continue  // the browser opens
             case .running: throw pending(turns, error)
-            default: throw failed(turns, error)
+            default: throw failed(turns, error, turns.isDeclined ? SignInTurn.wasDeclined : "")
             }
         }
         throw error

@@ -127,7 +127,7 @@ final class MCPOffer: Sendable {
 
     private static func request(_ id: String, _ address: String, _ server: String) -> [UInt8] {
         let message =
-            "Open the page to sign in to \(server)? The page names the server and asks before anything is sent. In a terminal: "
+            "Sign in to \(server)? The page asks before anything is sent. In a terminal: "
             + "identityctl login --resource \(server.shellWord)"
         let params = JSONObject([
             ("mode", .string("url")), ("elicitationId", .string(id)), ("url", .string(address)),

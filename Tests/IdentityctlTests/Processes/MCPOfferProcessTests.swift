@@ -103,7 +103,9 @@ final class MCPOfferProcessTests {
         let later = ContinuousClock.now + .seconds(1)
         _ = try await bridge.poll("a second") { ContinuousClock.now > later ? () : nil }
         try answer(offer, action, bridge)
-        #expect(text(try await bridge.answer(1)).contains("identityctl login --profile work"))
+        let first = text(try await bridge.answer(1))
+        #expect(first.contains("identityctl login --profile work"), "\(first)")
+        #expect(first.contains("no browser is opened for ten minutes") == isNoted, "\(first)")
         #expect(browser.address == nil && person.setup.provider.count(of: .authorization) == 0)
         try call(bridge, 2)
         if isNoted {
