@@ -46,12 +46,10 @@ struct TokenCommand: ToolCommand {
     func answersAtOnce(in session: Session) async throws -> Bool {
         let environment = session.environment
         guard session.recording == nil, try scheme.chosen(environment) != .pop, try !file.isGiven,
-            signedRequest.request == nil, try provider.dpopPolicy(environment) == .off
+            signedRequest.request == nil, signedRequest.nonce == nil, try provider.dpopPolicy(environment) == .off,
+            let source = try session.ownSource(provider, for: "token")
         else { return false }
         let wanted = try WantedToken(token, account, silent, environment)
-        guard signedRequest.nonce == nil, let source = try session.ownSource(provider, for: "token") else {
-            return false
-        }
         let result: AuthenticationResult
         do {
             guard let found = try await source.stored(wanted) else { return false }

@@ -46,9 +46,10 @@ enum MistypedCommand {
 
     /// Refuses an option that belongs to a command and stands before it.
     private static func checkOrder(_ arguments: [String], _ root: any ParsableCommand.Type) throws {
-        let name = arguments.first.map { String($0.prefix { $0 != "=" }) } ?? ""
+        guard let first = arguments.first, first.hasPrefix("--") else { return }
+        let name = String(first.prefix { $0 != "=" })
         let commands = root.configuration.subcommands.compactMap { $0.configuration.commandName }
-        guard name.hasPrefix("--"), let index = arguments.firstIndex(where: commands.contains),
+        guard let index = arguments.firstIndex(where: commands.contains),
             Setting.all.contains(where: { $0.option == name })
         else { return }
         let words = [arguments[index]] + arguments[..<index] + arguments[(index + 1)...]

@@ -8,6 +8,11 @@ import Testing
 @testable import identityctl
 
 @Suite struct StoreAdviceTests {
+    /// Read once: a debug build checks the declarations of all options each time.
+    private static let options = Result {
+        try SharedOptionsTests.options("token", "--group", "g", "--cache", "auto", "--scope", "s")
+    }
+
     private func advice(
         _ code: AuthenticationError.Code,
         _ remembered: TokenLocation? = nil,
@@ -15,15 +20,13 @@ import Testing
         hasKeyFile: Bool = false,
         hasScreen: Bool = true
     ) throws -> String? {
-        let options = try SharedOptionsTests.options("token", "--group", "g", "--cache", "auto", "--scope", "s")
-        let error = AuthenticationError(code, "Its reason.")
         return StoreAdvice.text(
-            for: error,
+            for: AuthenticationError(code, "Its reason."),
             remembered: remembered,
             isUsed: isUsed,
             hasKeyFile: hasKeyFile,
             hasScreen: hasScreen,
-            options
+            try Self.options.get()
         )
     }
 
