@@ -48,8 +48,8 @@ class Request(http.server.BaseHTTPRequestHandler):
 class Listener(http.server.ThreadingHTTPServer):
     daemon_threads, allow_reuse_address, request_queue_size = True, True, 256
 
-    def __init__(self, owner):
-        super().__init__(("127.0.0.1", 0), Request)
+    def __init__(self, owner, port=0):
+        super().__init__(("127.0.0.1", port), Request)
         self.owner = owner
         threading.Thread(target=self.serve_forever, daemon=True).start()
 
