@@ -118,7 +118,7 @@ struct AccountsCommand: ToolCommand {
             for use in (try? await tool.integration(in: home).uses()) ?? [] {
                 let isOurs =
                     use.profile.map { $0 == profile.name.text }
-                    ?? use.resource.map { (try? profile.reaches($0)) == true }
+                    ?? use.resource.map { (try? TokenReach(of: profile).includes($0)) == true }
                 if isOurs == true { found.append("\(tool.name): \(use.text)") }
             }
         }

@@ -95,7 +95,8 @@ struct IntegrationExamination {
         var uses: [IntegrationUse] = []
         for name in try directory.names() {
             do {
-                uses += try directory.profile(named: name).servedAddresses().map { IntegrationUse(label: $0.text) }
+                let reach = TokenReach(of: try directory.profile(named: name))
+                uses += try reach.served().map { IntegrationUse(label: $0.text) }
                     .filter { !isHost || "\($0.label):".hasPrefix("\(use.label):") }
             } catch {
                 session.console.line("Warning: \(error)")

@@ -33,7 +33,7 @@ struct ForwardLines: Hashable, Sendable {
         else {
             throw forward.error("give an https address, such as https://api.example.com/v1; http only at 127.0.0.1.")
         }
-        guard try profile.reaches(address.text) else {
+        guard try TokenReach(of: profile).includes(address.text) else {
             throw forward.error(
                 "the profile does not serve this address. If it may have the token, add a line: serves = ADDRESS"
             )
@@ -72,7 +72,7 @@ struct ForwardLines: Hashable, Sendable {
         route.renewsOn = try Self.statuses(profile)
         route.passesCookies = try lines.isOn("forward-cookies", false)
         route.proxy = try lines.given("proxy", nil).map { $0.text == "none" ? "" : $0.text }
-        route.certificateAuthorities = try lines.given("ca-file", nil)?.path(lines)
+        route.certificateAuthorities = try lines.given("ca-file", nil).map(lines.path(of:))
         return route
     }
 }

@@ -300,8 +300,8 @@ extension ProviderOptions {
         maximumResponseBytes: Int = 1024 * 1024
     ) throws -> CurlTransport {
         let file = try environment.given("ca-file", caFile)
-        if let file, try !SystemCall.exists(file.path(environment)) {
-            throw file.error("there is no file \(try file.path(environment).printable).")
+        if let file, try !SystemCall.exists(environment.path(of: file)) {
+            throw file.error("there is no file \(try environment.path(of: file).printable).")
         }
         let proxy = try environment.given("proxy", proxy)
         if let proxy, proxy.text != "none",
@@ -312,7 +312,7 @@ extension ProviderOptions {
         return CurlTransport(
             timeout: timeout,
             maximumResponseBytes: maximumResponseBytes,
-            certificateAuthorities: try file?.path(environment),
+            certificateAuthorities: try file.map(environment.path(of:)),
             proxy: proxy.map { $0.text == "none" ? "" : $0.text }
         )
     }
@@ -346,17 +346,6 @@ extension ProviderOptions {
 }
 
 extension Given {
-    /// The file that is named: an absolute path, or one in the home directory. A path on the command line may also be relative.
-    ///
-    /// - Throws: `UsageError`. A variable or a profile's line means the same file in every directory.
-    func path(_ environment: Variables) throws -> String {
-        if text.hasPrefix("~/"), let home = environment["HOME"] { return home + text.dropFirst() }
-        guard isOption || text.hasPrefix("/") else {
-            throw error("'\(text.printable)' is neither an absolute path nor in your home, with ~/.")
-        }
-        return text
-    }
-
     /// Returns the text as a client id.
     ///
     /// - Throws: `UsageError` that names the place, and not the text, which may be a secret.

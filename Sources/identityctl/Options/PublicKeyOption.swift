@@ -24,7 +24,7 @@ extension PublicKeyOption {
 
     /// Returns the path; `nil` if none is given.
     func path(_ environment: Variables) throws -> String? {
-        try environment.given("public-key", publicKey)?.path(environment)
+        try environment.given("public-key", publicKey).map(environment.path(of:))
     }
 
     /// Returns the key in a file.

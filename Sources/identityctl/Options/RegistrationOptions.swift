@@ -38,7 +38,7 @@ extension RegistrationOptions {
         guard let issuer = provider.issuer ?? (ofProfile ? environment.profile?.own("issuer") : nil) else {
             throw file.error("the token goes to one server alone. Name it as well: --issuer URL")
         }
-        let path = file.text == "-" ? file : Given(text: try file.path(environment), origin: file.origin)
+        let path = file.text == "-" ? file : Given(text: try environment.path(of: file), origin: file.origin)
         let token = try await TokenInput.token(in: path)
         for spelling in ResourceSearch.spellings(of: issuer) { software.initialAccessTokens[spelling] = token }
         return software
@@ -53,7 +53,7 @@ extension RegistrationOptions {
             software.metadataDocument = address
         }
         let file = try environment.given("registration-token-file", registrationTokenFile)
-        if let file, file.text != "-" { _ = try file.path(environment) }
+        if let file, file.text != "-" { _ = try environment.path(of: file) }
         return (software, file)
     }
 }

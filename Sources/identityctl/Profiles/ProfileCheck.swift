@@ -32,7 +32,7 @@ enum ProfileCheck {
             _ = try environment.isOn(setting.name, false)
         }
         _ = try Asking.isAllowed(environment)
-        _ = try profile.servedAddresses()
+        _ = try TokenReach(of: profile).served()
         _ = try AgentConfirmation(profile.given("agent-confirm"))
         if let lines = try ForwardLines(profile) {
             _ = try lines.route(profile, phantom: "", isSocket: true, environment.above(nil))

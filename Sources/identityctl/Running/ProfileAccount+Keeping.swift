@@ -11,7 +11,7 @@ extension ProfileDirectory {
         guard !profile.namesAccount, let path = accountPath(of: profile.name), let bytes = try bytes(at: path) else {
             return nil
         }
-        return try ProfileAccount(parsing: bytes, of: profile, path: path)
+        return try ProfileAccount(parsing: bytes, of: profile.clientAndProvider, path: path)
     }
 
     /// Keeps the account of a profile.
@@ -21,7 +21,7 @@ extension ProfileDirectory {
         guard let path = accountPath(of: profile.name) else {
             throw UsageError("There is no home directory for the account of a profile: set HOME.")
         }
-        try PlainFile.write(account.content(for: profile), to: path)
+        try PlainFile.write(account.content(of: profile.clientAndProvider), to: path)
     }
 
     /// Forgets the account of a profile that is removed, or made anew.

@@ -107,6 +107,17 @@ extension Variables {
         return items
     }
 
+    /// Returns the file that is named: an absolute path, or one in the home directory. A path on the command line may also be relative.
+    ///
+    /// - Throws: `UsageError`. A variable or a profile's line means the same file in every directory.
+    func path(of file: Given) throws -> String {
+        if file.text.hasPrefix("~/"), let home = self["HOME"] { return home + file.text.dropFirst() }
+        guard file.isOption || file.text.hasPrefix("/") else {
+            throw file.error("'\(file.text.printable)' is neither an absolute path nor in your home, with ~/.")
+        }
+        return file.text
+    }
+
     /// Returns whether a switch is on: given on the command line, or `1`, `true`, `yes` or `on` in the environment or
     /// the profile.
     ///

@@ -32,7 +32,8 @@ struct KnownResources: ResourceMemory {
     /// - Throws: `UsageError` if the file cannot be used.
     func profile(for address: String) throws -> Profile? {
         for key in KnownResource.keys(of: address) {
-            if let profile = try profile(at: path(of: key)), try profile.reaches(address) { return profile }
+            guard let profile = try profile(at: path(of: key)) else { continue }
+            if try TokenReach(of: profile).includes(address) { return profile }
         }
         return nil
     }

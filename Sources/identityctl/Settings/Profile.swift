@@ -217,32 +217,4 @@ struct Profile: Sendable {
 extension Profile {
     /// Whether it is a profile with a name, and not what is known of a resource alone.
     var isNamed: Bool { name != .ofResource }
-
-    /// Whether the profile's token is for an address: that of its resource, or one below, or else one that it serves.
-    ///
-    /// - Throws: As `servedAddresses()`.
-    func reaches(_ url: String) throws -> Bool {
-        if let place = place ?? given("resource")?.text { return KnownResource.reaches(url, from: place) }
-        return try ServedAddress(asked: url).flatMap { try depth(of: $0) } != nil
-    }
-
-    /// Returns the addresses that the profile serves.
-    ///
-    /// - Throws: `UsageError` for a served address that gets no tokens.
-    func servedAddresses() throws -> [ServedAddress] {
-        try each("serves").flatMap { given in
-            try given.words.map { word in
-                guard let served = ServedAddress(word) else { throw given.error(ServedAddress.form) }
-                return served
-            }
-        }
-    }
-
-    /// Returns how far an address is among those that the profile serves: the number of path segments that fit, or
-    /// `nil` if it is not among them.
-    ///
-    /// - Throws: As `servedAddresses()`.
-    func depth(of address: ServedAddress) throws -> Int? {
-        try servedAddresses().filter { $0.serves(address) }.map(\.depth).max()
-    }
 }

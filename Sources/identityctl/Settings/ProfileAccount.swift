@@ -21,19 +21,20 @@ struct ProfileAccount: Hashable, Sendable {
         (id, username) = (account.id.rawValue, account.username)
     }
 
-    /// - Returns: `nil` for the account of another client or provider than the profile's. The profile was changed since.
+    /// - Parameter client: The profile's ``Profile/clientAndProvider``.
+    /// - Returns: `nil` for the account of another client or provider. The profile was changed since.
     /// - Throws: `UsageError` if the text is damaged.
-    init?(parsing bytes: [UInt8], of profile: Profile, path: String) throws {
+    init?(parsing bytes: [UInt8], of client: [String], path: String) throws {
         guard let content = try? JSONObject(parsing: bytes), let id = content.string("account"), !id.isEmpty else {
             throw UsageError("\(path.printable): this file is damaged. To begin it anew, run: rm \(path.shellWord)")
         }
-        guard content.strings("client") == profile.clientAndProvider else { return nil }
+        guard content.strings("client") == client else { return nil }
         (self.id, username) = (id, content.string("username"))
         isSignedOut = content.bool("isSignedOut") == true
     }
 
-    func content(for profile: Profile) -> [UInt8] {
-        var content = JSONObject([("account", .string(id)), ("client", .strings(profile.clientAndProvider))])
+    func content(of client: [String]) -> [UInt8] {
+        var content = JSONObject([("account", .string(id)), ("client", .strings(client))])
         content["username"] = username.map { .string($0) }
         if isSignedOut { content["isSignedOut"] = .bool(true) }
         return content.serialized()
@@ -43,7 +44,7 @@ struct ProfileAccount: Hashable, Sendable {
 extension Profile {
     /// The own lines that say which accounts there can be: the client and the provider, or else the resource, whose client and
     /// provider were found and may be found anew.
-    fileprivate var clientAndProvider: [String] {
+    var clientAndProvider: [String] {
         let names = ["client-id", "authority", "issuer", "authorization-endpoint", "token-endpoint"]
         let lines = names.map { own($0) ?? "" }
         return lines.dropFirst().allSatisfy(\.isEmpty) ? lines + [own("resource") ?? ""] : lines

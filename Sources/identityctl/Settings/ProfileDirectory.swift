@@ -233,7 +233,9 @@ struct ProfileDirectory: Sendable {
         for name in try names() {
             do {
                 let profile = try profile(named: name)
-                guard let own = try profile.depth(of: address), own >= depth || best.isEmpty else { continue }
+                guard let own = try TokenReach(of: profile).depth(of: address), own >= depth || best.isEmpty else {
+                    continue
+                }
                 if own > depth { best = [] }
                 best.append(profile)
                 depth = own
@@ -250,10 +252,10 @@ struct ProfileDirectory: Sendable {
     ///
     /// - Throws: `UsageError` that names the address and the other profile.
     func checkServedAddresses(of profile: Profile) throws {
-        let (addresses, username) = (try profile.servedAddresses(), profile.given("username")?.text)
+        let (addresses, username) = (try TokenReach(of: profile).served(), profile.given("username")?.text)
         for name in try names() where name != profile.name && isOwn(name) {
             // A profile that cannot be read serves nothing.
-            guard let other = try? self.profile(named: name), let taken = try? other.servedAddresses(),
+            guard let other = try? self.profile(named: name), let taken = try? TokenReach(of: other).served(),
                 let address = addresses.first(where: taken.contains)
             else { continue }
             let theirs = other.given("username")?.text

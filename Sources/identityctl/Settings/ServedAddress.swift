@@ -2,6 +2,7 @@
 
 import FoundationEssentials
 import IdentityClient
+import IdentityResources
 import OAuthWire
 
 /// An address that tokens are for: scheme, host, port, and the beginning of a path.
@@ -63,6 +64,43 @@ struct ServedAddress: Hashable, Sendable {
     func serves(_ other: ServedAddress?) -> Bool {
         guard let other else { return false }
         return origin == other.origin && other.segments.starts(with: segments)
+    }
+}
+
+/// The addresses that a profile's token is for.
+struct TokenReach {
+    private let profile: Profile
+
+    init(of profile: Profile) { self.profile = profile }
+
+    /// Returns whether the token is for an address: that of the profile's resource, or one below, or else one that it serves.
+    ///
+    /// - Throws: As `served()`.
+    func includes(_ url: String) throws -> Bool {
+        if let place = profile.place ?? profile.given("resource")?.text {
+            return KnownResource.reaches(url, from: place)
+        }
+        return try ServedAddress(asked: url).flatMap { try depth(of: $0) } != nil
+    }
+
+    /// Returns the addresses that the profile serves.
+    ///
+    /// - Throws: `UsageError` for a served address that gets no tokens.
+    func served() throws -> [ServedAddress] {
+        try profile.each("serves").flatMap { given in
+            try given.words.map { word in
+                guard let served = ServedAddress(word) else { throw given.error(ServedAddress.form) }
+                return served
+            }
+        }
+    }
+
+    /// Returns how far an address is among those that the profile serves: the number of path segments that fit, or
+    /// `nil` if it is not among them.
+    ///
+    /// - Throws: As `served()`.
+    func depth(of address: ServedAddress) throws -> Int? {
+        try served().filter { $0.serves(address) }.map(\.depth).max()
     }
 }
 

@@ -193,7 +193,7 @@ struct IntegrateCommand: ToolCommand {
             return addresses.isEmpty ? nil : IntegrationSubject(profile: nil, addresses: addresses)
         }
         let named = try ProfileDirectory(session.environment).profile(named: try ProfileName(given))
-        let served = addresses.isEmpty ? try named.servedAddresses() : addresses
+        let served = addresses.isEmpty ? try TokenReach(of: named).served() : addresses
         return IntegrationSubject(profile: named.name, addresses: served)
     }
 
@@ -225,7 +225,7 @@ struct IntegrateCommand: ToolCommand {
             throw UsageError("Which profile? Give --profile NAME. 'identityctl profile list' lists them.")
         }
         let named = try directory.profile(named: name)
-        let served = addresses.isEmpty ? try named.servedAddresses() : addresses
+        let served = addresses.isEmpty ? try TokenReach(of: named).served() : addresses
         guard !served.isEmpty || tool.asks == .profile else {
             throw UsageError(
                 "The profile '\(name)' serves no address. Add a line such as 'serves = https://git.example.com': "

@@ -116,7 +116,7 @@ extension TokenRoute {
         }
         if let given = try variables.given("profile", options.profile), given.text != ProfileName.none {
             route = try TokenRoute(options, variables, lines)
-            guard try route.variables.profile?.reaches(url) == true else {
+            guard let profile = route.variables.profile, try TokenReach(of: profile).includes(url) else {
                 throw given.error(
                     "the profile does not serve \(url.printable). If it may have the token, add a line: serves = ADDRESS"
                 )
@@ -227,7 +227,7 @@ extension TokenRoute {
         let variables = options.namesOne(variables) ? variables.withoutOptions : variables
         let given = try variables.given("profile", options.profile).flatMap { $0.text == ProfileName.none ? nil : $0 }
         let named = try given.flatMap { _ in try TokenRoute(options, variables, lines).variables.profile }
-        if let named, try named.reaches(url) { return TokenRoute(variables: variables.above(named)) }
+        if let named, try TokenReach(of: named).includes(url) { return TokenRoute(variables: variables.above(named)) }
         // A variable may name a profile for other addresses.
         guard given?.isOption != true, let known = try lines.known(url) else { return nil }
         return TokenRoute(variables: variables.above(known))

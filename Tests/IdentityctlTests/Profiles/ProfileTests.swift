@@ -117,7 +117,7 @@ import Testing
     )
     func servesItsAddressesAlone(_ address: String, _ depth: Int?) throws {
         let profile = try profile("serves = https://git.test https://git.test/team\nserves = https://other.test/team")
-        #expect(try ServedAddress(address).flatMap(profile.depth) == depth)
+        #expect(try ServedAddress(address).flatMap(TokenReach(of: profile).depth) == depth)
     }
 
     @Test func givesEachPresetAProviderThatIsUnderstood() throws {
