@@ -179,7 +179,7 @@ struct BrokerAccount: Hashable, Sendable {
                 !part.isEmpty
                     && part.allSatisfy { byte in
                         (UInt8(ascii: "a")...UInt8(ascii: "z")).contains(byte)
-                            || (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte) || byte == UInt8(ascii: "-")
+                            || byte.isDigit || byte == UInt8(ascii: "-")
                     }
             }
     }

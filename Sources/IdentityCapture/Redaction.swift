@@ -289,23 +289,17 @@ enum RedactionRule {
     func allows(_ text: String) -> Bool {
         switch self {
         case .words: WireText.words(text).allSatisfy(Self.isWord)
-        case .number: (1...15).contains(text.utf8.count) && text.utf8.allSatisfy { (0x30...0x39).contains($0) }
+        case .number: (1...15).contains(text.utf8.count) && text.utf8.areDigits
         case .flag: ["true", "false", "0", "1"].contains(text)
         case .identifier:
-            (1...64).contains(text.utf8.count) && text.utf8.allSatisfy { UInt8.isHexadecimal($0) || $0 == 0x2D }
+            (1...64).contains(text.utf8.count) && text.utf8.allSatisfy { $0.isHexadecimal || $0 == 0x2D }
         case .time:
             HTTPDate.parse(text) != nil
                 || (1...40).contains(text.utf8.count)
-                    && text.utf8.allSatisfy { (0x30...0x39).contains($0) || "-:.+TZ ".utf8.contains($0) }
+                    && text.utf8.allSatisfy { $0.isDigit || "-:.+TZ ".utf8.contains($0) }
         case .product: text.split(separator: " ").allSatisfy(Self.isPlain)
         case .published: Self.isPlain(text)
         case .clientID, .scopes, .address, .mediaTypes: false
         }
-    }
-}
-
-extension UInt8 {
-    fileprivate static func isHexadecimal(_ byte: UInt8) -> Bool {
-        (0x30...0x39).contains(byte) || (0x61...0x66).contains(byte) || (0x41...0x46).contains(byte)
     }
 }

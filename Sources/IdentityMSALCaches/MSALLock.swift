@@ -2,6 +2,7 @@
 
 import Glibc
 import IdentityClient
+import OAuthWire
 import SystemSupport
 
 /// The right to change a shared cache: both kinds of lock that the MSALs use, on one lock file.
@@ -101,9 +102,9 @@ struct MSALLock: ~Copyable {
 
     /// The process in a lock file: `4711 program`, with a byte order mark from .NET, in braces from Go.
     static func process(in content: [UInt8]) -> Int32? {
-        let text = content.drop { !(UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }
+        let text = content.drop { !$0.isDigit }
         guard content.count - text.count <= 3 else { return nil }
-        let digits = text.prefix { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }
+        let digits = text.prefix(while: \.isDigit)
         return Int32(String(decoding: digits, as: UTF8.self)).flatMap { $0 > 0 ? $0 : nil }
     }
 

@@ -2,6 +2,7 @@
 
 import CPostgreSQL
 import Glibc
+import OAuthWire
 import SystemSupport
 
 /// A connection to the database. One thread at a time uses it; a call waits until its deadline and no longer.
@@ -125,7 +126,7 @@ final class DatabaseConnection: Sendable {
         let reason = unsafe cpostgresql_message(pointer).map { unsafe String(cString: $0) } ?? ""
         let last = reason.utf8.split { $0 == UInt8(ascii: " ") || $0 == UInt8(ascii: "\n") }.last.map(Array.init) ?? []
         let state = String(decoding: last, as: UTF8.self)
-        if last.count == 5, last.allSatisfy({ (0x30...0x39).contains($0) || (0x41...0x5a).contains($0) }),
+        if last.count == 5, last.allSatisfy({ $0.isDigit || (0x41...0x5a).contains($0) }),
             reason.contains(":  \(state)")
         {
             guard state == "3D000" else { return .refused(state) }

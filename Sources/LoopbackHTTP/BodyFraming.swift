@@ -40,7 +40,7 @@ extension MessageHead {
         }
         guard let place = lengths.first else { return nil }
         let digits = bytes[place]
-        guard lengths.count == 1, !digits.isEmpty, digits.allSatisfy({ (0x30...0x39).contains($0) }) else {
+        guard lengths.count == 1, !digits.isEmpty, digits.allSatisfy(\.isDigit) else {
             throw .malformed
         }
         guard let length = Int(text(place)) else { throw .longBody }

@@ -207,7 +207,7 @@ package struct HeadParser: Sendable {
         guard isLatest || text.starts(with: "HTTP/1.0 ".utf8) else { throw .version }
         let digits = text.dropFirst(9).prefix(3)
         let rest = text.dropFirst(12)
-        guard digits.count == 3, digits.allSatisfy({ (0x30...0x39).contains($0) }), digits.first != 0x30,
+        guard digits.count == 3, digits.allSatisfy(\.isDigit), digits.first != 0x30,
             rest.isEmpty || rest.first == 0x20
         else { throw .malformed }
         let status = digits.reduce(0) { $0 * 10 + Int($1 - 0x30) }
@@ -240,12 +240,15 @@ extension UInt8 {
     /// - SeeAlso: [RFC 9110 §5.5](https://www.rfc-editor.org/rfc/rfc9110#section-5.5)
     var isFieldText: Bool { self >= 0x20 && self != 0x7F || self == 0x09 }
 
+    /// Whether it is a decimal digit.
+    var isDigit: Bool { (0x30...0x39).contains(self) }
+
     /// Whether it may stand in a name or a method.
     /// - SeeAlso: [RFC 9110 §5.6.2](https://www.rfc-editor.org/rfc/rfc9110#section-5.6.2)
     var isToken: Bool {
         switch self {
-        case 0x21, 0x23...0x27, 0x2A, 0x2B, 0x2D, 0x2E, 0x30...0x39, 0x41...0x5A, 0x5E...0x7A, 0x7C, 0x7E: true
-        default: false
+        case 0x21, 0x23...0x27, 0x2A, 0x2B, 0x2D, 0x2E, 0x41...0x5A, 0x5E...0x7A, 0x7C, 0x7E: true
+        default: isDigit
         }
     }
 }

@@ -329,15 +329,7 @@ extension Authority {
     }
 
     static func segment(_ text: String, _ what: String) throws -> String {
-        let isSegment = text.utf8.allSatisfy { byte in
-            switch byte {
-            case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"): true
-            case UInt8(ascii: "0")...UInt8(ascii: "9"): true
-            case UInt8(ascii: "."), UInt8(ascii: "-"), UInt8(ascii: "_"), UInt8(ascii: "~"): true
-            default: false
-            }
-        }
-        guard isSegment, !text.isEmpty, text != ".", text != ".." else {
+        guard text.utf8.areAlphanumeric(or: ".-_~"), !text.isEmpty, text != ".", text != ".." else {
             throw AuthenticationError(
                 .invalidArgument,
                 "The authority's \(what), \(WireText.quoted(text)), cannot stand in a path."

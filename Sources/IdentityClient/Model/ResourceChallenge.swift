@@ -76,7 +76,7 @@ public struct ResourceChallenge: Hashable, Sendable {
 
     /// A whole number of seconds. A time that no request could hold is as good as 68 years.
     private static func seconds(_ text: String) -> Duration? {
-        guard !text.isEmpty, text.utf8.allSatisfy({ (0x30...0x39).contains($0) }) else { return nil }
+        guard !text.isEmpty, text.utf8.areDigits else { return nil }
         return .seconds(min(Int64(text) ?? .max, Int64(Int32.max)))
     }
 }

@@ -59,7 +59,7 @@ enum FileCacheName {
 
     private static func isKind(_ kind: String) -> Bool {
         (1...32).contains(kind.utf8.count)
-            && kind.utf8.allSatisfy { isLower($0) || isDigit($0) || $0 == UInt8(ascii: "_") }
+            && kind.utf8.allSatisfy { isLower($0) || $0.isDigit || $0 == UInt8(ascii: "_") }
     }
 
     private static func isName(_ name: String) -> Bool {
@@ -74,9 +74,5 @@ enum FileCacheName {
 
     private static func isLower(_ byte: UInt8) -> Bool {
         (UInt8(ascii: "a")...UInt8(ascii: "z")).contains(byte)
-    }
-
-    private static func isDigit(_ byte: UInt8) -> Bool {
-        (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte)
     }
 }

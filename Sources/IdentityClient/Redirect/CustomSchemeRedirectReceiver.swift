@@ -157,13 +157,7 @@ package struct CustomScheme: Hashable, Sendable, CustomStringConvertible {
         let isScheme =
             (2...64).contains(name.utf8.count)
             && name.utf8.first.map { (UInt8(ascii: "a")...UInt8(ascii: "z")).contains($0) } == true
-            && name.utf8.allSatisfy { byte in
-                switch byte {
-                case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "0")...UInt8(ascii: "9"): true
-                case UInt8(ascii: "+"), UInt8(ascii: "-"), UInt8(ascii: "."): true
-                default: false
-                }
-            }
+            && name.utf8.areAlphanumeric(or: "+-.")
         guard isScheme else {
             throw AuthenticationError(
                 .invalidArgument,

@@ -15,13 +15,14 @@ extension UInt8 {
     /// - SeeAlso: [RFC 9110 §5.5](https://www.rfc-editor.org/rfc/rfc9110#section-5.5)
     package var isFieldText: Bool { !isControl || self == 0x09 }
 
+    /// Whether this is a decimal digit.
+    package var isDigit: Bool { (0x30...0x39).contains(self) }
+
+    /// Whether this is a hexadecimal digit, in either case.
+    package var isHexadecimal: Bool { isDigit || (0x61...0x66).contains(self | 0x20) }
+
     /// Whether this is a letter or a digit.
-    package var isAlphanumeric: Bool {
-        switch self {
-        case 0x30...0x39, 0x41...0x5A, 0x61...0x7A: true
-        default: false
-        }
-    }
+    package var isAlphanumeric: Bool { isDigit || (0x61...0x7A).contains(self | 0x20) }
 }
 
 extension Sequence<UInt8> {
@@ -33,6 +34,9 @@ extension Sequence<UInt8> {
 
     /// Whether there is a control character.
     package var hasControls: Bool { contains(where: \.isControl) }
+
+    /// Whether all are decimal digits.
+    package var areDigits: Bool { allSatisfy(\.isDigit) }
 
     /// Whether all are letters and digits, or among `others`.
     package func areAlphanumeric(or others: String) -> Bool {

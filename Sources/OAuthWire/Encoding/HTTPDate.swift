@@ -51,7 +51,7 @@ package enum HTTPDate {
     }
 
     private static func number(_ text: Substring, digits: Int) -> Int? {
-        guard text.utf8.count == digits, text.utf8.allSatisfy({ (0x30...0x39).contains($0) }) else { return nil }
+        guard text.utf8.count == digits, text.utf8.areDigits else { return nil }
         return Int(text)
     }
 
@@ -107,7 +107,7 @@ package enum RetryAfter {
         let words = WireText.words(headerValue)
         if words.count == 1, let word = words.first {
             let digits = word.hasPrefix("-") ? word.dropFirst() : word[...]
-            guard !digits.isEmpty, digits.utf8.allSatisfy({ (0x30...0x39).contains($0) }) else { return nil }
+            guard !digits.isEmpty, digits.utf8.areDigits else { return nil }
             return word.hasPrefix("-") ? 0 : min(Int(digits) ?? maximum, maximum)
         }
         guard let date = HTTPDate.parse(headerValue, now: now) else { return nil }

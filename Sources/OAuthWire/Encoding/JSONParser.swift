@@ -218,7 +218,7 @@ extension JSONParser {
 
     private mutating func skipDigits() throws(JSONError) {
         let start = position
-        while let byte = peek(), byte >= UInt8(ascii: "0"), byte <= UInt8(ascii: "9") { position += 1 }
+        while peek()?.isDigit == true { position += 1 }
         guard position > start else { throw failure(.invalidNumber) }
     }
 

@@ -54,15 +54,13 @@ extension JSONValue {
         switch self {
         case .number(let number): text = number
         // Digits that are too many for a whole number.
-        case .string(let digits) where digits.utf8.drop { $0 == UInt8(ascii: "-") }.allSatisfy(Self.isDigit):
+        case .string(let digits) where digits.utf8.drop { $0 == UInt8(ascii: "-") }.areDigits:
             text = digits
         default: return nil
         }
         guard let value = Double(text) else { return nil }
         return value < 0 ? range.lowerBound : range.upperBound
     }
-
-    private static func isDigit(_ byte: UInt8) -> Bool { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte) }
 
     /// Every whole number up to this limit has its own `Double`.
     private static let exactDoubles = 9_007_199_254_740_992.0

@@ -119,7 +119,7 @@ package struct WebAddress: Hashable, Sendable {
         // Resolvers read a host as IPv4, decimal, octal or hexadecimal, if its last label is a number.
         let labels = host.split(separator: ".")
         guard let last = labels.last, last.first?.isNumber == true,
-            last.hasPrefix("0x") || last.utf8.allSatisfy({ (0x30...0x39).contains($0) })
+            last.hasPrefix("0x") || last.utf8.areDigits
         else { return false }
         return labels.count != 4 || ["0", "127"].contains(labels[0])
             || !labels.allSatisfy { label in UInt8(label).map { String($0) == label } ?? false }
@@ -149,13 +149,7 @@ package struct WebAddress: Hashable, Sendable {
             host = authority[..<colon]
             port = number
         }
-        let isName = host.utf8.allSatisfy { byte in
-            switch byte {
-            case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"): true
-            case UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "."), UInt8(ascii: "-"), UInt8(ascii: "_"): true
-            default: false
-            }
-        }
+        let isName = host.utf8.areAlphanumeric(or: ".-_")
         let dot = UInt8(ascii: ".")
         let hasLabels =
             host.utf8.first != dot && !zip(host.utf8, host.utf8.dropFirst()).contains { $0 == dot && $1 == dot }
@@ -165,12 +159,6 @@ package struct WebAddress: Hashable, Sendable {
 
     private static func isIPv6Literal(_ host: Substring) -> Bool {
         host.hasPrefix("[") && host.hasSuffix("]") && host.utf8.contains(UInt8(ascii: ":"))
-            && host.dropFirst().dropLast().utf8.allSatisfy { byte in
-                switch byte {
-                case UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "a")...UInt8(ascii: "f"): true
-                case UInt8(ascii: "A")...UInt8(ascii: "F"), UInt8(ascii: ":"), UInt8(ascii: "."): true
-                default: false
-                }
-            }
+            && host.dropFirst().dropLast().utf8.allSatisfy { $0.isHexadecimal || ":.".utf8.contains($0) }
     }
 }

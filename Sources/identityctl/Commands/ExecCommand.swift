@@ -128,9 +128,7 @@ struct ExecCommand: ToolCommand {
     private func variableNames() throws -> [String] {
         guard !names.isEmpty else { return [isFile ? "BEARER_TOKEN_FILE" : "BEARER_TOKEN"] }
         for name in names {
-            guard name.utf8.areAlphanumeric(or: "_"), let first = name.utf8.first,
-                !(UInt8(ascii: "0")...UInt8(ascii: "9")).contains(first)
-            else {
+            guard name.utf8.areAlphanumeric(or: "_"), name.utf8.first?.isDigit == false else {
                 throw UsageError(
                     "--env: '\(name.printable)' is no name of a variable. It has letters, digits and _, no digit first."
                 )

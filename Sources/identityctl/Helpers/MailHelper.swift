@@ -60,7 +60,7 @@ enum MailResponse {
                 default: String(scalar)
                 }
             }.joined()
-        guard port.utf8.allSatisfy({ (0x30...0x39).contains($0) }), let number = UInt16(port), number > 0 else {
+        guard port.utf8.areDigits, let number = UInt16(port), number > 0 else {
             throw UsageError("--port: give a number from 1 to 65535, such as 993.")
         }
         let host = try checked(host, "--host")

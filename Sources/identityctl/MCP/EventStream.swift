@@ -94,7 +94,7 @@ struct EventStream: Sendable {
             let isUsable = value.count <= 1024 && value.arePrintable
             id = isUsable && !value.isEmpty ? String(decoding: value, as: UTF8.self) : nil
         case "retry":
-            if value.allSatisfy({ (0x30...0x39).contains($0) }), !value.isEmpty {
+            if value.areDigits, !value.isEmpty {
                 let wanted = Int(String(decoding: value.prefix(9), as: UTF8.self)) ?? Self.longestPause
                 retry = .milliseconds(min(wanted, Self.longestPause))
             }

@@ -204,7 +204,7 @@ struct JSONScan {
 
     private mutating func skipDigits() throws(Problem) {
         let start = position
-        while let byte = peek, (0x30...0x39).contains(byte) { position += 1 }
+        while peek?.isDigit == true { position += 1 }
         guard position > start else { throw .noObject }
     }
 }
@@ -288,8 +288,4 @@ struct JSONMembers: Hashable, Sendable {
     static func parsed(_ text: ArraySlice<UInt8>) throws(JSONError) -> JSONValue? {
         try JSONObject(parsing: Array("{\"value\":".utf8) + text + [UInt8(ascii: "}")], maximumDepth: 64)["value"]
     }
-}
-
-extension UInt8 {
-    fileprivate var isHexadecimal: Bool { (0x30...0x39).contains(self) || (0x61...0x66).contains(self | 0x20) }
 }
