@@ -1,10 +1,9 @@
 // Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
 
 import FoundationEssentials
+import IdentityCapture
 import IdentityClient
 import IdentityKeyring
-import IdentityResources
-import Logging
 import OAuthWire
 import SystemSupport
 
@@ -38,35 +37,6 @@ extension Session {
             authority: application.configuration.authority
         )
         return isOwn ? ProfileBinding(base: source, session: self) : source
-    }
-
-    /// Returns the token; where a line `sign-in` allows it, after a sign-in at this desktop.
-    ///
-    /// - Parameters:
-    ///   - login: The options of the command that signs in.
-    ///   - onNeed: Called before a person is asked.
-    func token(
-        _ wanted: WantedToken,
-        from source: any TokenSource,
-        under variables: Variables,
-        signingInBy login: SharedOptions,
-        onNeed: (AuthenticationError) -> Void = { _ in }
-    ) async throws -> HandedToken {
-        try await Asking.result(try wanted.usesCacheOnly ? .never : .ofHelper(variables)) {
-            try await source.token(wanted)
-        } signingIn: { error in
-            onNeed(error)
-            guard let directory = try ProfileDirectory(variables).signInPath(of: variables.profile) else { throw error }
-            let signIn = DesktopSignIn(login: login) { variables[$0] != nil }
-            try await signIn.run(inTurn: SignInTurn(directory: directory), after: error, console) {
-                do {
-                    _ = try await source.token(wanted)
-                    return true
-                } catch AuthenticationError.Code.interactionRequired {
-                    return false
-                }
-            }
-        }
     }
 
     /// The sources in place of the cache and the provider, a line for each.
@@ -114,6 +84,51 @@ extension Session {
         return try application(configuration, isOne: isOne)
     }
 
+    /// Makes an application object: the one place of this tool.
+    ///
+    /// - Parameter isOne: Whether it is the command's, whose pending work is finished before the program ends. Otherwise the caller
+    ///   does that.
+    func application(
+        _ configuration: ClientConfiguration,
+        isOne: Bool = true
+    ) throws -> PublicClientApplication {
+        var configuration = configuration
+        configuration.logger = logger
+        configuration.capture = recording?.capture
+        let made = try PublicClientApplication(configuration)
+        if isOne { hold(made) }
+        return made
+    }
+
+    /// Returns the token; where a line `sign-in` allows it, after a sign-in at this desktop.
+    ///
+    /// - Parameters:
+    ///   - login: The options of the command that signs in.
+    ///   - onNeed: Called before a person is asked.
+    func token(
+        _ wanted: WantedToken,
+        from source: any TokenSource,
+        under variables: Variables,
+        signingInBy login: SharedOptions,
+        onNeed: (AuthenticationError) -> Void = { _ in }
+    ) async throws -> HandedToken {
+        try await Asking.result(try wanted.usesCacheOnly ? .never : .ofHelper(variables)) {
+            try await source.token(wanted)
+        } signingIn: { error in
+            onNeed(error)
+            guard let directory = try ProfileDirectory(variables).signInPath(of: variables.profile) else { throw error }
+            let signIn = DesktopSignIn(login: login) { variables[$0] != nil }
+            try await signIn.run(inTurn: SignInTurn(directory: directory), after: error, console) {
+                do {
+                    _ = try await source.token(wanted)
+                    return true
+                } catch AuthenticationError.Code.interactionRequired {
+                    return false
+                }
+            }
+        }
+    }
+
     /// Keeps other programs from the memory of this process, in which refresh tokens stay. With an agent there are none, and
     /// the agent sees which program asks.
     func hideMemory() {
@@ -142,105 +157,95 @@ extension Session {
     }
 }
 
-extension Session {
-    /// Writes a token, plainly or as JSON, and warns if it could not be stored.
-    ///
-    /// - Parameters:
-    ///   - idToken: The ID token to write in place of the access token, or beside it in JSON.
-    ///   - isPersistent: Whether the cache outlives the program.
-    func write(_ result: AuthenticationResult, _ idToken: IDToken? = nil, isPersistent: Bool) async throws {
-        let isStored = await isStored(result)
-        noteClient(after: result)
-        if isJSON {
-            var report = JSONReport.result(result, persisted: isStored && isPersistent)
-            if let idToken {
-                report["idToken"] = .string(idToken.text)
-                report["idTokenExpiresOn"] = .string(idToken.expiresOn.utcText)
-            }
-            try self.result(report.line + "\n")
-        } else {
-            try self.result((idToken?.text ?? result.accessToken) + "\n")
+/// The tokens of the cache and the provider.
+struct ApplicationSource: TokenSource {
+    let application: PublicClientApplication
+    /// Shows that long work is under way; `nil` for none, and for no limit but that of the caller.
+    var console: Console?
+
+    func token(_ wanted: WantedToken) async throws -> HandedToken {
+        var wanted = wanted
+        if let person = wanted.person { try await choose(person, in: &wanted) }
+        if let result = try await stored(wanted) { return HandedToken(result: result) }
+        let account =
+            if let known = wanted.signedIn { known } else { try await application.chosenAccount(wanted.account) }
+        let (parameters, provesKey) = (wanted.parameters(for: account), wanted.provesKey)
+        let work = { @Sendable () async throws -> HandedToken in
+            let result = try await application.acquireTokenSilently(parameters)
+            guard result.scheme != .dpop || provesKey else { throw Self.isBound }
+            return HandedToken(result: result)
+        }
+        guard let console, let timeout = wanted.timeout else { return try await work() }
+        // The call itself ends in time, with a token of the cache if there is one to take.
+        return try await console.bounded(by: timeout + .seconds(1), work)
+    }
+
+    /// Returns the token if it stands in a file of this computer and is good for long enough: without a deadline and another
+    /// thread, for which the callers of a helper would wait at each start. Otherwise returns `nil`.
+    func stored(_ wanted: WantedToken) async throws -> AuthenticationResult? {
+        guard let cache = application.configuration.cache as? FileTokenCache, wanted.scheme == .bearer,
+            wanted.claims == nil, wanted.refusedToken == nil, !wanted.forcesRefresh, !wanted.isIDToken,
+            !wanted.provesKey
+        else { return nil }
+        return try await cache.readingInPlace {
+            let account = try await application.chosenAccount(wanted.account)
+            return try await application.cachedToken(
+                scopes: wanted.scopes,
+                account: account,
+                minimumValidity: wanted.minimumValidity
+            )
         }
     }
 
-    /// Writes a token that an agent gave, plainly or with the agent's report as JSON.
-    func write(_ token: HandedToken, _ report: JSONObject) throws {
-        guard isJSON else { return try result(token.text + "\n") }
-        var report = report
-        report["accessToken"] = .string(token.result.accessToken)
-        if let idToken = token.idToken { report["idToken"] = .string(idToken.text) }
-        try result(report.line + "\n")
+    /// Chooses the account with the name that is in an address.
+    private func choose(_ person: String, in wanted: inout WantedToken) async throws {
+        guard try await !application.allAccounts().isEmpty else { return }
+        // The account of the profile's first sign-in is the usual one; a name in the address chooses another one.
+        if wanted.account?.account?.isSignedOut == false { wanted.account = nil }
+        guard try await application.has(person, among: wanted.account) else { throw NoTokenOfPerson(person: person) }
+        wanted.account = wanted.account ?? Given(text: person, origin: "username")
     }
 
-    /// Returns whether the tokens are stored, and warns if they are not.
-    func isStored(_ result: AuthenticationResult) async -> Bool {
-        guard let failure = await storageFailure(of: result) else { return true }
-        let reason = PlainReport.withReference(failure.ofAWrite)
-        console.line("Warning: the tokens could not be kept for the next time. \(reason)")
-        return false
-    }
-
-    /// Tries once more to store the tokens, and returns the error if they are still not stored.
-    func storageFailure(of result: AuthenticationResult) async -> AuthenticationError? {
-        guard case .failed(let failure) = result.persistence, await !finishPendingWork() else { return nil }
-        return failure
-    }
-}
-
-extension AuthenticationError {
-    /// The message about tokens that were not stored. Of a keyring that cannot be read, it also says that the sign-in in it stays;
-    /// that says nothing about new tokens.
-    var messageOfAWrite: String {
-        message.replacing("; there is no need to sign in again", with: "")
-            .replacing(" There is no need to sign in again.", with: "")
-    }
-
-    /// The same error with the message about tokens that were not stored.
-    var ofAWrite: AuthenticationError {
-        AuthenticationError(code, messageOfAWrite, correlationID: correlationID, underlyingError: underlyingError)
-    }
-}
-
-extension Session {
-    /// Notes what an error says of the client that this tool registered.
-    ///
-    /// - Parameter variables: Those above the client's lines; `nil` for the command's own.
-    func noteClient(after error: any Error, under variables: Variables? = nil) {
-        guard let error = error as? AuthenticationError,
-            error.isOfForgottenClient || .clientNotRegistered ~= error.code,
-            let profile = (variables ?? environment).profile
-        else { return }
-        try? KnownResources(environment).noteForgotten(profile)  // only 'doctor' and the next page miss it
-    }
-
-    /// Notes that the client is known, if its server gave the token.
-    func noteClient(after result: AuthenticationResult) {
-        guard result.source == .identityProvider, let profile = environment.profile else { return }
-        try? KnownResources(environment).noteKnown(profile)
-    }
-
-    /// Returns the error that asks for a sign-in where a server does not know the client any more that this tool registered
-    /// there; any other error as it is.
-    func explained(_ error: any Error, under variables: Variables? = nil, at authority: Authority? = nil) -> any Error {
-        guard let known = error as? AuthenticationError, .clientNotRegistered ~= known.code,
-            (try? (variables ?? environment).isOn("registered", false)) == true,
-            let authority = authority ?? made?.configuration.authority
-        else { return error }
-        return AuthenticationError(forgottenAt: authority, known)
-    }
-}
-
-extension ProviderOptions {
-    /// Returns the store of what this tool registered at servers.
-    func cacheOfRegistrations(_ session: Session) throws -> any TokenCache {
-        let cache = try cacheChoice(session.environment).cache(
-            of: ClientID(rawValue: ClientSoftware.identityctl.id),
-            prompting: session.environment.hasScreen ? .allowed() : .never,
-            passPhrases: session.passPhrases,
-            logger: session.logger
+    private static var isBound: AuthenticationError {
+        AuthenticationError(
+            .unsupported,
+            "The token is bound to a key (DPoP), and is of no use without a proof for each request. 'identityctl call' makes them, "
+                + "and 'identityctl token --request' prints one."
         )
-        if let cache = cache as? DesktopTokenCache { session.uses(cache, ClientSoftware.identityctl.group) }
-        return cache
+    }
+}
+
+extension PublicClientApplication {
+    /// Whether an account with this id or username is signed in, and is the one that `chosen` names, if it names one.
+    fileprivate func has(_ name: String, among chosen: Given?) async throws -> Bool {
+        let byID = try await account(withID: Account.ID(rawValue: name))
+        let named = try await [byID].compactMap(\.self) + accounts(withUsername: name)
+        guard let chosen else { return !named.isEmpty }
+        let id = try await chosenAccount(chosen).id
+        return named.contains { $0.id == id }
+    }
+}
+
+extension Console {
+    /// Runs `work`, which calls the provider, for at most `limit`. On a terminal, reports that long work is under way.
+    ///
+    /// - Throws: The errors of `work`; `.networkTimedOut`. A request that is still under way then becomes pending work.
+    func bounded<Value: Sendable>(
+        by limit: Duration,
+        _ work: @escaping @Sendable () async throws -> Value
+    ) async throws -> Value {
+        do {
+            return try await showingProgress(after: .seconds(2)) { elapsed in
+                "Asking the provider… \(elapsed.wholeSeconds) s. Ctrl-C gives up."
+            } while: {
+                try await withDeadline(limit, work)
+            }
+        } catch is DeadlineExceeded {
+            throw AuthenticationError(
+                .networkTimedOut,
+                "The provider did not answer within \(limit.wholeSeconds) s. Try again; no new sign-in is needed."
+            )
+        }
     }
 }
 
@@ -253,24 +258,6 @@ struct ProfileBinding: TokenSource {
         let token = try await base.token(wanted)
         try await session.bindProfile(to: token.result.account)
         return token
-    }
-}
-
-/// Tokens of a source. If its client is one that this tool registered, and that the server does not know any more, a person is
-/// needed, with whose sign-in it is registered anew.
-struct RegisteredClient: TokenSource {
-    let base: any TokenSource
-    let session: Session
-    let variables: Variables
-    let authority: Authority
-
-    func token(_ wanted: WantedToken) async throws -> HandedToken {
-        do {
-            return try await base.token(wanted)
-        } catch {
-            session.noteClient(after: error, under: variables)
-            throw session.explained(error, under: variables, at: authority)
-        }
     }
 }
 

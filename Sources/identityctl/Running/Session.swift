@@ -1,6 +1,5 @@
 // Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
 
-import IdentityCapture
 import IdentityClient
 import IdentityKeyring
 import Logging
@@ -84,27 +83,13 @@ final class Session: Sendable {
         courseWatcher.withLock(\.self)?(now)
     }
 
-    /// Makes an application object: the one place of this tool.
-    ///
-    /// - Parameter isOne: Whether it is the command's, whose pending work is finished before the program ends. Otherwise the caller
-    ///   does that.
-    func application(
-        _ configuration: ClientConfiguration,
-        isOne: Bool = true
-    ) throws -> PublicClientApplication {
-        var configuration = configuration
-        configuration.logger = logger
-        configuration.capture = recording?.capture
-        let made = try PublicClientApplication(configuration)
-        guard isOne else { return made }
+    /// Holds the application object of the command.
+    func hold(_ made: PublicClientApplication) {
         application.withLock { $0 = made }
+        let cache = made.configuration.cache
         // A cast that fails costs a fifth of all instructions of a token from a file: it looks up a type of Foundation by name.
-        if type(of: configuration.cache) == DesktopTokenCache.self,
-            let cache = configuration.cache as? DesktopTokenCache
-        {
-            uses(cache, configuration.group)
-        }
-        return made
+        guard type(of: cache) == DesktopTokenCache.self, let cache = cache as? DesktopTokenCache else { return }
+        uses(cache, made.configuration.group)
     }
 
     /// The application object, once there is one.
@@ -259,5 +244,64 @@ final class Session: Sendable {
         for wrong in MistypedVariable.all(in: environment) where isNew(warning: wrong.name) {
             console.line("\(wrong.name.printable) is none of this tool's variables. Did you mean \(wrong.meant)?")
         }
+    }
+}
+
+extension Session {
+    /// Writes a token, plainly or as JSON, and warns if it could not be stored.
+    ///
+    /// - Parameters:
+    ///   - idToken: The ID token to write in place of the access token, or beside it in JSON.
+    ///   - isPersistent: Whether the cache outlives the program.
+    func write(_ result: AuthenticationResult, _ idToken: IDToken? = nil, isPersistent: Bool) async throws {
+        let isStored = await isStored(result)
+        noteClient(after: result)
+        if isJSON {
+            var report = JSONReport.result(result, persisted: isStored && isPersistent)
+            if let idToken {
+                report["idToken"] = .string(idToken.text)
+                report["idTokenExpiresOn"] = .string(idToken.expiresOn.utcText)
+            }
+            try self.result(report.line + "\n")
+        } else {
+            try self.result((idToken?.text ?? result.accessToken) + "\n")
+        }
+    }
+
+    /// Writes a token that an agent gave, plainly or with the agent's report as JSON.
+    func write(_ token: HandedToken, _ report: JSONObject) throws {
+        guard isJSON else { return try result(token.text + "\n") }
+        var report = report
+        report["accessToken"] = .string(token.result.accessToken)
+        if let idToken = token.idToken { report["idToken"] = .string(idToken.text) }
+        try result(report.line + "\n")
+    }
+
+    /// Returns whether the tokens are stored, and warns if they are not.
+    func isStored(_ result: AuthenticationResult) async -> Bool {
+        guard let failure = await storageFailure(of: result) else { return true }
+        let reason = PlainReport.withReference(failure.ofAWrite)
+        console.line("Warning: the tokens could not be kept for the next time. \(reason)")
+        return false
+    }
+
+    /// Tries once more to store the tokens, and returns the error if they are still not stored.
+    func storageFailure(of result: AuthenticationResult) async -> AuthenticationError? {
+        guard case .failed(let failure) = result.persistence, await !finishPendingWork() else { return nil }
+        return failure
+    }
+}
+
+extension AuthenticationError {
+    /// The message about tokens that were not stored. Of a keyring that cannot be read, it also says that the sign-in in it stays;
+    /// that says nothing about new tokens.
+    var messageOfAWrite: String {
+        message.replacing("; there is no need to sign in again", with: "")
+            .replacing(" There is no need to sign in again.", with: "")
+    }
+
+    /// The same error with the message about tokens that were not stored.
+    var ofAWrite: AuthenticationError {
+        AuthenticationError(code, messageOfAWrite, correlationID: correlationID, underlyingError: underlyingError)
     }
 }
