@@ -4,26 +4,6 @@ public import HTTPTypes
 import IdentityClient
 
 extension AuthenticatedClient {
-    /// Sends `request`, and returns the answer as soon as its head has arrived; the body arrives piece by piece.
-    ///
-    /// The body's size is not limited, nor is the time it takes, as long as data arrives.
-    /// - Throws: The errors of ``send(_:body:)``.
-    public func stream(
-        _ request: HTTPRequest,
-        body: RequestBody? = nil
-    ) async throws -> (response: HTTPResponse, body: ResponseBody) {
-        try await stream(request, body: body, signingIn: .always)
-    }
-
-    /// The same, for a program that does not let the client sign in at any time.
-    package func stream(
-        _ request: HTTPRequest,
-        body: RequestBody?,
-        signingIn allowed: ResourceCall.SignIns
-    ) async throws -> (response: HTTPResponse, body: ResponseBody) {
-        try await ResourceCall(self).run(request, body, signingIn: allowed) { ($0.response, ResponseBody($0)) }
-    }
-
     /// Starts to send `body`, which is read piece by piece. The answer is returned in memory.
     ///
     /// POST and PUT are usual methods. The progress is that of the upload; it starts again if the request has to be
