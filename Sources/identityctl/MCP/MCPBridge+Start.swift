@@ -1,6 +1,8 @@
 // Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
 
+import HTTPTypes
 import IdentityClient
+import IdentityResources
 import OAuthWire
 import Synchronization
 import SystemSupport
@@ -10,9 +12,6 @@ import SystemSupport
 extension MCPBridge {
     /// Hosts give a start 30 s and more.
     private static let patience = Duration.seconds(20)
-
-    /// Requests that hosts send by themselves, without a person who wants something.
-    private static let own: Set = ["ping", "logging/setLevel"]
 
     /// The host's knowledge of the server, and its source.
     struct Start {
@@ -32,20 +31,8 @@ extension MCPBridge {
         var outdated: MCPMessage.Problem?
     }
 
-    /// Answers a message of the host.
-    func answer(_ message: MCPMessage, _ version: String?) async throws {
-        let start = state.withLock(\.start)
-        if message.isRequest, let outdated = start.outdated, message.method != "initialize" { throw outdated }
-        guard MCPMemory.keeps(message), let method = message.method else {
-            if let list = start.unlisted, MCPSignInTool.isCalled(by: message) {
-                return try await signIn(message, list, version)
-            }
-            if start.isAhead, message.method == "ping", message.isRequest {
-                return await write(MCPMessage.result(of: message.id, JSONObject()))
-            }
-            let asks = message.isRequest && !Self.own.contains(message.method ?? "")
-            return try await exchange(message, version, asks: asks)
-        }
+    /// Answers one of a host's first messages.
+    func answerFirst(_ message: MCPMessage, _ method: String, _ version: String?) async throws {
         if method == "initialize" {
             let revision = try message.members.members("params")?.value("protocolVersion")?.string
             state.withLock { state in
@@ -127,7 +114,7 @@ extension MCPBridge {
     /// Signs in for a call of the tool that stands for the server's own.
     ///
     /// - Parameter list: The request that waits for the server's tools.
-    private func signIn(_ message: MCPMessage, _ list: MCPMessage, _ version: String?) async throws {
+    func signIn(_ message: MCPMessage, _ list: MCPMessage, _ version: String?) async throws {
         // The host has its answer to that.
         let departure = MCPDeparture()
         _ = departure.claimAnswer()
@@ -140,6 +127,77 @@ extension MCPBridge {
         }
         guard MCPDeparture.current?.claimAnswer() != false else { return }
         await write(tool.answer(toCall: message, version, problem: problem))
+    }
+}
+
+/// The session that the first messages begin.
+extension MCPBridge {
+    /// Begins the session of a host that has an answer to its first message already.
+    func catchUp(asks: Bool) async throws {
+        guard state.withLock(\.start.isAhead) else { return }
+        do {
+            try await renew(Renewal(forgotten: nil, asks: false))
+        } catch let error as AuthenticationError where asks && .interactionRequired ~= error.code {
+            try await renew(Renewal(forgotten: nil, asks: true))
+        }
+    }
+
+    /// Keeps a notification back that the session begins with, if no session has begun.
+    func holdsBack(_ message: MCPMessage) -> Bool {
+        guard message.method == "notifications/initialized" else { return false }
+        return state.withLock { state in
+            state.initialized = message
+            return state.start.isAhead
+        }
+    }
+
+    func renew(_ renewal: Renewal) async throws {
+        try await renewals.run(renewal) { [self] in
+            // What the message that waits for this has to say about its own way does not hold for this one.
+            try await MCPDeparture.$current.withValue(nil) { try await beginSession(renewal) }
+        }
+    }
+
+    /// Begins a session: the first one, or one in place of one that the server has forgotten.
+    private func beginSession(_ renewal: Renewal) async throws {
+        let isWanted = { @Sendable (state: State) in
+            state.sessionID == renewal.forgotten && (renewal.forgotten != nil || state.start.isAhead)
+        }
+        guard let first = state.withLock({ isWanted($0) ? $0.initialize : nil }) else { return }
+        let (response, body) = try await access.stream(request(.post, in: [:]), body: first.line, asks: renewal.asks)
+        guard response.status.kind == .successful else { throw await refusal(response, body) }
+        guard let answer = try await answer(in: body, response) else {
+            throw MCPMessage.Problem("The server took the request, and gave no answer.")
+        }
+        await remember(answer, to: first)
+        try await note(answer, to: first, isFirst: false)
+        if let outdated = state.withLock(\.start.outdated) { throw outdated }
+        if case .object(let error)? = try answer.members.value("error") {
+            let words = error.string("message") ?? ""
+            throw MCPMessage.Problem("The server begins no session now: \(words.printable)")
+        }
+        guard state.withLock({ isWanted($0) }) else { return }
+        try adopt(response)
+        let second = state.withLock { state in
+            state.start.isAhead = false
+            return state.initialized
+        }
+        guard let second else { return }
+        _ = try await access.stream(request(.post), body: second.line, asks: renewal.asks)
+        listen()
+    }
+
+    /// Returns the answer to a message that the host did not send now.
+    private func answer(in body: ResponseBody, _ response: HTTPResponse) async throws -> MCPMessage? {
+        guard response.mediaType == "text/event-stream" else { return try MCPMessage(await Self.whole(response, body)) }
+        var events = EventStream()
+        for try await piece in body {
+            for event in events.add(piece) {
+                guard case .message(let text) = event else { throw MCPMessage.Problem.tooLarge }
+                if let message = try? MCPMessage(text), message.isAnswer { return message }
+            }
+        }
+        return nil
     }
 }
 

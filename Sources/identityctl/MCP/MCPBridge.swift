@@ -16,6 +16,8 @@ final class MCPBridge: Sendable {
     private static let maximumRunning = 256
     /// The code of errors that JSON-RPC leaves to programs.
     private static let failed = -32000
+    /// Requests that hosts send by themselves, without a person who wants something.
+    private static let own: Set = ["ping", "logging/setLevel"]
 
     struct State {
         /// The host's first messages, which are repeated where a server has forgotten its session.
@@ -55,10 +57,10 @@ final class MCPBridge: Sendable {
     let explain: @Sendable (any Error) -> String
     private let output = QueueExecutor("identityctl.mcp-output")
     private let ended = Promise<Void>()
-    private let renewals = SingleFlight<Renewal, Void>()
+    let renewals = SingleFlight<Renewal, Void>()
 
     /// The beginning of a session: the first one, or one in place of a forgotten one.
-    private struct Renewal: Hashable {
+    struct Renewal: Hashable {
         let forgotten: String?
         let asks: Bool
     }
@@ -188,6 +190,22 @@ final class MCPBridge: Sendable {
         }
     }
 
+    /// Answers a message of the host.
+    private func answer(_ message: MCPMessage, _ version: String?) async throws {
+        let start = state.withLock(\.start)
+        if message.isRequest, let outdated = start.outdated, message.method != "initialize" { throw outdated }
+        if MCPMemory.keeps(message), let method = message.method {
+            return try await answerFirst(message, method, version)
+        }
+        if let list = start.unlisted, MCPSignInTool.isCalled(by: message) {
+            return try await signIn(message, list, version)
+        }
+        if start.isAhead, message.method == "ping", message.isRequest {
+            return await write(MCPMessage.result(of: message.id, JSONObject()))
+        }
+        try await exchange(message, version, asks: message.isRequest && !Self.own.contains(message.method ?? ""))
+    }
+
     /// Tells the host what went wrong with its message, or else the person.
     private func answer(_ message: MCPMessage, with error: any Error) async {
         guard message.isRequest else { return console.line(explain(error)) }
@@ -291,12 +309,12 @@ final class MCPBridge: Sendable {
         }
     }
 
-    private func refusal(_ response: HTTPResponse, _ body: ResponseBody) async -> MCPRefusal {
+    func refusal(_ response: HTTPResponse, _ body: ResponseBody) async -> MCPRefusal {
         await MCPRefusal(response, body, now: SystemClock().unixSeconds)
     }
 
     /// Takes the session of a first answer.
-    private func adopt(_ response: HTTPResponse) throws {
+    func adopt(_ response: HTTPResponse) throws {
         let session = response.headerFields[.mcpSessionID]
         guard session.map(MCPFields.isUsable) != false else {
             throw MCPMessage.Problem("The server named a session with characters that no header field may hold.")
@@ -304,75 +322,7 @@ final class MCPBridge: Sendable {
         state.withLock { $0.sessionID = session }
     }
 
-    /// Begins the session of a host that has an answer to its first message already.
-    func catchUp(asks: Bool) async throws {
-        guard state.withLock(\.start.isAhead) else { return }
-        do {
-            try await renew(Renewal(forgotten: nil, asks: false))
-        } catch let error as AuthenticationError where asks && .interactionRequired ~= error.code {
-            try await renew(Renewal(forgotten: nil, asks: true))
-        }
-    }
-
-    /// Keeps a notification back that the session begins with, if no session has begun.
-    private func holdsBack(_ message: MCPMessage) -> Bool {
-        guard message.method == "notifications/initialized" else { return false }
-        return state.withLock { state in
-            state.initialized = message
-            return state.start.isAhead
-        }
-    }
-
-    private func renew(_ renewal: Renewal) async throws {
-        try await renewals.run(renewal) { [self] in
-            // What the message that waits for this has to say about its own way does not hold for this one.
-            try await MCPDeparture.$current.withValue(nil) { try await beginSession(renewal) }
-        }
-    }
-
-    /// Begins a session: the first one, or one in place of one that the server has forgotten.
-    private func beginSession(_ renewal: Renewal) async throws {
-        let isWanted = { @Sendable (state: State) in
-            state.sessionID == renewal.forgotten && (renewal.forgotten != nil || state.start.isAhead)
-        }
-        guard let first = state.withLock({ isWanted($0) ? $0.initialize : nil }) else { return }
-        let (response, body) = try await access.stream(request(.post, in: [:]), body: first.line, asks: renewal.asks)
-        guard response.status.kind == .successful else { throw await refusal(response, body) }
-        guard let answer = try await answer(in: body, response) else {
-            throw MCPMessage.Problem("The server took the request, and gave no answer.")
-        }
-        await remember(answer, to: first)
-        try await note(answer, to: first, isFirst: false)
-        if let outdated = state.withLock(\.start.outdated) { throw outdated }
-        if case .object(let error)? = try answer.members.value("error") {
-            let words = error.string("message") ?? ""
-            throw MCPMessage.Problem("The server begins no session now: \(words.printable)")
-        }
-        guard state.withLock({ isWanted($0) }) else { return }
-        try adopt(response)
-        let second = state.withLock { state in
-            state.start.isAhead = false
-            return state.initialized
-        }
-        guard let second else { return }
-        _ = try await access.stream(request(.post), body: second.line, asks: renewal.asks)
-        listen()
-    }
-
-    /// Returns the answer to a message that the host did not send now.
-    private func answer(in body: ResponseBody, _ response: HTTPResponse) async throws -> MCPMessage? {
-        guard response.mediaType == "text/event-stream" else { return try MCPMessage(await Self.whole(response, body)) }
-        var events = EventStream()
-        for try await piece in body {
-            for event in events.add(piece) {
-                guard case .message(let text) = event else { throw MCPMessage.Problem.tooLarge }
-                if let message = try? MCPMessage(text), message.isAnswer { return message }
-            }
-        }
-        return nil
-    }
-
-    private static func whole(_ response: HTTPResponse, _ body: ResponseBody) async throws -> [UInt8] {
+    static func whole(_ response: HTTPResponse, _ body: ResponseBody) async throws -> [UInt8] {
         var text: [UInt8] = []
         for try await piece in body {
             text += piece
