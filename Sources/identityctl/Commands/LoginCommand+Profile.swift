@@ -3,7 +3,7 @@
 import IdentityClient
 import IdentityResources
 
-// The account of a profile's first sign-in, when its person, or another one, signs in again.
+// The account that `--account` names, or that of a profile's first sign-in, when its person, or another one, signs in.
 extension PublicClientApplication {
     /// Returns the account without which a sign-in fails; `nil` if any account may sign in.
     ///
@@ -36,6 +36,23 @@ extension PublicClientApplication {
         )
     }
 
+    /// Checks that the wanted account has signed in.
+    ///
+    /// - Throws: `.accountMismatch` if `--account` names another account than the one that has just signed in.
+    func check(_ account: Account, is wanted: Given?) async throws {
+        guard let wanted else { return }
+        do {
+            if try await chosenAccount(wanted).id == account.id { return }
+        } catch AuthenticationError.Code.noTokensFound {}
+        throw AuthenticationError(
+            .accountMismatch,
+            wanted.account == nil
+                ? "\(account.label) is signed in now, but --account asks for '\(wanted.label)'. Give it as "
+                    + "'identityctl accounts' lists it, or choose the other account on the sign-in page."
+                : "\(account.label) is signed in now, but \(wanted.origin) is \(wanted.label)'s."
+        )
+    }
+
     /// Whether an account gets a token. An error that may go away by itself counts as a yes.
     private func hasToken(_ account: Account, _ scopes: Set<Scope>) async throws -> Bool {
         do {
@@ -45,6 +62,18 @@ extension PublicClientApplication {
             return false
         } catch is AuthenticationError {
             return true
+        }
+    }
+}
+
+extension InteractiveParameters {
+    /// Asks for the account that `--account` names. For an account that is not signed in yet, the name is only a hint.
+    mutating func ask(for wanted: Given?, _ application: PublicClientApplication) async throws {
+        guard let wanted else { return }
+        do {
+            account = try await application.chosenAccount(wanted)
+        } catch AuthenticationError.Code.noTokensFound {
+            loginHint = loginHint ?? (wanted.account == nil ? wanted.text : wanted.account?.username)
         }
     }
 }

@@ -357,70 +357,6 @@ struct LoginCommand: ToolCommand {
 }
 
 extension LoginCommand {
-    /// The place where the person signs in.
-    enum Method {
-        case browser, manual, deviceCode, grant
-    }
-
-    /// Returns the chosen method. An option wins over the variable of another method.
-    func method(_ environment: Variables) throws -> Method {
-        if grant.type != nil { return .grant }
-        if start || finish { return .manual }
-        if try !manual && environment.isOn("device-code", deviceCode) { return .deviceCode }
-        if try environment.isOn("manual", manual) { return .manual }
-        return reasonForPasting(try browser.command(environment)) == nil ? .browser : .manual
-    }
-
-    /// Refuses the options that have no meaning for `method`. Their variables are ignored: they may be for other sign-ins.
-    func refuseUnusedOptions(by method: Method) throws {
-        switch method {
-        case .browser: break
-        case .manual:
-            let ignored =
-                (browser.browser == nil ? [] : ["--browser"]) + (privateWindow ? ["--private-window"] : [])
-            let step = start ? "--start" : finish ? "--finish" : nil
-            let name = step ?? (manual ? "--manual" : Variables.variable(for: "manual"))
-            try refuse(ignored, beside: name, which: "opens no browser")
-            guard finish else { return }
-            let others = [
-                ("--timeout", signIn.timeout), ("--claims", token.claims), ("--account", account.account),
-                ("--scheme", scheme.scheme), ("--scope", token.scopes.first),
-                ("--parameter", signIn.extraParameters.first),
-            ]
-            try refuse(
-                optionsOfPage + others.filter { $0.1 != nil }.map(\.0),
-                beside: "--finish",
-                which: "ends a sign-in as --start began it"
-            )
-        case .deviceCode:
-            let name = deviceCode ? "--device-code" : Variables.variable(for: "device-code")
-            try refuse(optionsOfPage, beside: name, which: "shows no page here")
-        case .grant:
-            let others = [
-                ("--claims", token.claims), ("--scheme", scheme.scheme), ("--parameter", signIn.extraParameters.first),
-            ]
-            try refuse(
-                optionsOfPage + others.filter { $0.1 != nil }.map(\.0),
-                beside: "--grant",
-                which: "shows no page"
-            )
-        }
-    }
-
-    /// The given options of the sign-in page and of the browser's return.
-    private var optionsOfPage: [String] {
-        let groups = OptionGroups(signIn: signIn, browser: browser)
-        return Setting.ofPage.filter(groups.isGiven).map(\.option)
-            + (privateWindow ? ["--private-window"] : [])
-    }
-
-    private func refuse(_ ignored: [String], beside name: String, which reason: String) throws {
-        guard !ignored.isEmpty else { return }
-        throw UsageError(
-            "\(ignored.joined(separator: ", ")): not together with \(name), which \(reason). Leave one or the other out."
-        )
-    }
-
     /// Returns the receiver of the redirect. A custom scheme needs the desktop's help, which may not be set up yet.
     private func receiver(
         for redirectURI: RedirectURI,
@@ -446,34 +382,5 @@ extension LoginCommand {
             )
         }
         return CustomSchemeRedirectReceiver()
-    }
-}
-
-extension PublicClientApplication {
-    /// - Throws: `.accountMismatch` if `--account` names another account than the one that has just signed in.
-    fileprivate func check(_ account: Account, is wanted: Given?) async throws {
-        guard let wanted else { return }
-        do {
-            if try await chosenAccount(wanted).id == account.id { return }
-        } catch AuthenticationError.Code.noTokensFound {}
-        throw AuthenticationError(
-            .accountMismatch,
-            wanted.account == nil
-                ? "\(account.label) is signed in now, but --account asks for '\(wanted.label)'. Give it as "
-                    + "'identityctl accounts' lists it, or choose the other account on the sign-in page."
-                : "\(account.label) is signed in now, but \(wanted.origin) is \(wanted.label)'s."
-        )
-    }
-}
-
-extension InteractiveParameters {
-    /// Asks for the account that `--account` names. For an account that is not signed in yet, the name is only a hint.
-    fileprivate mutating func ask(for wanted: Given?, _ application: PublicClientApplication) async throws {
-        guard let wanted else { return }
-        do {
-            account = try await application.chosenAccount(wanted)
-        } catch AuthenticationError.Code.noTokensFound {
-            loginHint = loginHint ?? (wanted.account == nil ? wanted.text : wanted.account?.username)
-        }
     }
 }
