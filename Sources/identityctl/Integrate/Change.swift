@@ -2,6 +2,7 @@
 
 import FoundationEssentials
 import Glibc
+import OAuthWire
 
 /// One step that sets a tool up, or undoes that.
 enum Change: Hashable, Sendable {
@@ -74,6 +75,16 @@ enum Change: Hashable, Sendable {
 struct IntegrationPlan: Sendable {
     var changes: [Change]
     var notes: [String] = []
-    /// The lines for a tool that a person has to set up by hand.
+    /// The sentences for a tool that a person has to set up by hand.
     var advice: [String] = []
+    /// The lines that a person then writes into the tool's file.
+    var lines: [String] = []
+
+    /// The plan as the members of a result.
+    var report: JSONObject {
+        JSONObject([
+            ("changes", .strings(changes.map(\.text))), ("notes", .strings(notes)), ("advice", .strings(advice)),
+            ("lines", .strings(lines)),
+        ])
+    }
 }

@@ -27,7 +27,8 @@ struct ShownIntegration: Integration {
         return IntegrationPlan(
             changes: [],
             notes: [problem()].compactMap(\.self),
-            advice: [parts.joined(separator: path.printable)] + lines("\(Home.line([home.command])) \(words)\(profile)")
+            advice: [parts.joined(separator: path.printable)],
+            lines: lines("\(Home.line([home.command])) \(words)\(profile)")
         )
     }
 

@@ -226,9 +226,13 @@ final class Session: Sendable {
     }
 
     /// Tells what a command without another result has done: the person, or with `--json` the reader of the result.
-    func done(_ text: String) throws {
+    ///
+    /// - Parameter more: Further members of the result as JSON, which a person has read already.
+    func done(_ text: String, _ more: JSONObject = JSONObject()) throws {
         guard isJSON else { return console.line(text) }
-        try result(JSONObject([("done", .string(text))]).line + "\n")
+        var report = JSONObject([("done", .string(text))])
+        for (name, value) in more.members { report[name] = value }
+        try result(report.line + "\n")
     }
 
     /// Reports an error, with advice and the variables that are mistyped. With `--json`, the last line is the error as JSON.

@@ -88,19 +88,19 @@ struct IntegrateCommand: ToolCommand {
         }
         for change in plan.changes { session.console.line(change.text) }
         for note in plan.notes { session.console.line("Note: \(note)") }
-        for line in plan.advice { session.console.line(line) }
-        guard plan.advice.isEmpty else { return try session.done("Nothing was changed.") }
+        for line in plan.advice + plan.lines { session.console.line(line) }
+        guard plan.advice.isEmpty else { return try session.done("Nothing was changed.", plan.report) }
         guard !plan.changes.isEmpty else {
-            try session.done("Nothing to change: \(tool.name) is\(undo ? " not" : "") set up.")
+            try session.done("Nothing to change: \(tool.name) is\(undo ? " not" : "") set up.", plan.report)
             return undo ? () : try await tryStart(subject?.server, home, session)
         }
-        guard !dryRun else { return try session.done("Nothing was changed, because of --dry-run.") }
+        guard !dryRun else { return try session.done("Nothing was changed, because of --dry-run.", plan.report) }
         for change in plan.changes {
             try Task.checkCancellation()
             try await change.perform(in: home)
         }
-        guard !undo else { return try session.done("Undone.") }
-        try session.done("Done. To undo this, run: \(undoing)")
+        guard !undo else { return try session.done("Undone.", plan.report) }
+        try session.done("Done. To undo this, run: \(undoing)", plan.report)
         try await tryStart(subject?.server, home, session)
     }
 

@@ -48,6 +48,20 @@ import Testing
         (try? JSONSerialization.jsonObject(with: Data(text.utf8))) != nil
     }
 
+    /// Lines that a person writes into a tool's file are a value, beside what a person reads.
+    @Test(arguments: ["msmtp", "mutt", "neomutt", "mbsync", "aerc", "rclone", "google"])
+    func showsTheLinesForAToolAsAValue(_ tool: String) async throws {
+        let person = try await Person()
+        let shown = try await person.run(["integrate", tool, "--profile", "work"])
+        let report = try JSONObject(
+            parsing: Array(try await person.run(["integrate", tool, "--profile", "work", "--json"]).output.utf8)
+        )
+        let lines = try #require(report.strings("lines"))
+        #expect(!lines.isEmpty && report.strings("advice")?.count == 1 && report.strings("changes") == [])
+        #expect(lines.contains { $0.contains(" --profile work") })
+        for line in lines { #expect(shown.errorLines.contains(line), "\(line)") }
+    }
+
     @Test func everyCommandAnswersInJSON() async throws {
         var person = try await Person()
         person.setup.provider.settings.rotatesRefreshTokens = false
@@ -85,7 +99,8 @@ import Testing
         let uses = commands.flatMap(\.switches).reduce(into: [String: Int]()) { $0[$1, default: 0] += 1 }
         var runs = [
             ["token", "--output", "\(home)/token"], ["call", "\(issuer)/userinfo", "--output", "\(home)/answer"],
-            ["accounts", "--default", "alice@example.test"],
+            ["accounts", "--default", "alice@example.test"], ["integrate", "msmtp", "--profile", "work"],
+            ["integrate", "msmtp", "--profile", "work", "--undo"],
         ]
         for command in commands where !Self.others.contains(command.name) {
             let base = command.words + (usual[command.name] ?? command.required)
@@ -113,6 +128,7 @@ import Testing
             "import \(taken.joined(separator: " "))", "logout --discard", "logout --everywhere",
             "profile show work --path", "profile edit work",
             "register-scheme org.example.test", "register-scheme org.example.test --remove", "integrate git",
+            "integrate msmtp --profile work", "integrate msmtp --profile work --undo",
         ]
         for run in expected { #expect(done.contains(run), "\(run)") }
     }
