@@ -10,38 +10,17 @@ import Testing
 
 /// `Docs/symptoms.md`: each symptom's first command, run against the broken thing, names the fault or ends it.
 @Suite(.timeLimit(.minutes(1))) struct SymptomsProcessTests {
-    /// The test of each symptom: here, or in the named file.
-    private static let tests = [
-        "git asks for a password": "namesTheEndOfASignInEverywhere",
-        "docker says unauthorized or denied": "namesTheEndOfASignInEverywhere",
-        "pip, uv, cargo, pnpm, kubectl or aws get no token": "DoctorBreakageTests/namesAProgramThatIsGone",
-        "The AI program says that the server needs authentication": "ResourceProcessTests/tellsEachStepOfTheSearch",
-        "The AI program does not start the server": "namesAnEntryThatCannotStart",
-        "The server does not know the client any more":
-            "DoctorBreakageTests/namesARegistrationThatTheServerHasForgotten",
-        "Mail: msmtp, mutt, mbsync or aerc cannot sign in": "namesTheEndOfASignInEverywhere",
-        "Status 2: a person is needed": "namesTheEndOfASignInEverywhere",
-        "Status 3: network or server unavailable": "namesAProviderThatIsAway",
-        "Status 4: the token store is unavailable": "namesTheStoreThatIsMissing",
-        "Status 5: an answer was not believed": "DoctorProcessTests/saysThatTheProvidersCertificateIsNotTrusted",
-        "Status 7: access denied": "recordsWhatTheProviderSaid",
-        "Status 8: no browser can be opened": "DeviceProcessTests/signsInWithACodeThatIsTypedElsewhere",
-        "Status 9: several accounts": "choosesAnAccount",
-        "Status 64: wrong usage": "namesTheLineOfAProfile",
-        "The browser ends at a page that cannot be shown": "TroubleProcessTests/signsInWithAPastedAddress",
-        "It is the wrong person": "ProfileAccountProcessTests/givesAProfileToAnotherPersonAfterALogout",
-        "The profile is not used": "namesTheLineOfAProfile",
-        "The agent gives no token": "AgentProcessTests/locksUnlocksAndEnds",
-    ]
-
     /// The page's sections, the first of which has no heading.
     private static func sections() throws -> [(heading: String, text: String)] {
-        let root = #filePath.split(separator: "/").dropLast(4).joined(separator: "/")
-        let page = String(decoding: try Data(contentsOf: URL(filePath: "/\(root)/Docs/symptoms.md")), as: UTF8.self)
-        return page.components(separatedBy: "\n## ").dropFirst().map { section in
+        try text(of: "Docs/symptoms").components(separatedBy: "\n## ").dropFirst().map { section in
             let lines = section.components(separatedBy: "\n")
             return (lines[0], lines.dropFirst().joined(separator: "\n"))
         }
+    }
+
+    private static func text(of page: String) throws -> String {
+        let root = #filePath.split(separator: "/").dropLast(4).joined(separator: "/")
+        return String(decoding: try Data(contentsOf: URL(filePath: "/\(root)/\(page).md")), as: UTF8.self)
     }
 
     /// Starts a symptom's first command, as it stands on the page.
@@ -59,25 +38,26 @@ import Testing
         try await start(symptom, person, wanted).outcome()
     }
 
+    /// A test here names it, and so runs its command.
     @Test func everySymptomHasATest() throws {
-        #expect(try Set(Self.sections().map(\.heading)) == Set(Self.tests.keys))
-        let folder = URL(filePath: #filePath).deletingLastPathComponent()
-        for test in Self.tests.values {
-            let parts = test.split(separator: "/").map(String.init)
-            let file = parts.count > 1 ? parts[0] : "SymptomsProcessTests"
-            let text = String(decoding: try Data(contentsOf: folder.appending(path: "\(file).swift")), as: UTF8.self)
-            #expect(text.contains("func \(parts[parts.count - 1])("), "\(test)")
-        }
+        let tests = String(decoding: try Data(contentsOf: URL(filePath: #filePath)), as: UTF8.self)
+        for (heading, _) in try Self.sections() { #expect(tests.contains("\"\(heading)\""), "\(heading)") }
     }
 
-    /// In a block or in a line, with all its options.
-    @Test func everyCommandOfThePageExists() throws {
-        let text = try Self.sections().map(\.text).joined(separator: "\n")
-        let lines = text.matches(of: /(?m)^identityctl [^\n]+$/).map { String($0.0) }
-        let words = text.matches(of: /`(identityctl [^`]+)`/).map { String($0.1).replacing("\n", with: " ") }
-        #expect(lines.count > 18 && words.count > 10)
-        for command in lines + words {
-            let arguments = command.split(separator: " ").map(String.init).dropFirst().filter { !$0.hasPrefix(">") }
+    /// In a block or in a line, with all its options, on each page that people read.
+    @Test(arguments: [
+        "README", "Docs/everyday", "Docs/identityctl", "Docs/integrations", "Docs/profile", "Docs/symptoms",
+    ])
+    func everyCommandOfAPageExists(_ page: String) throws {
+        let text = try Self.text(of: page)
+        let blocks = text.replacing("\\\n", with: "").matches(of: /(?m)^(?:\$ )?(identityctl [^\n]+)$/).map(\.1)
+        // A command's name alone names it.
+        let words = text.matches(of: /`(identityctl [^`]+\s[^`]+)`/).map(\.1)
+        #expect(blocks.count + words.count > 1)
+        for command in blocks + words where !command.contains(/['"…]|COMMAND/) {
+            let line = command.prefix { !"#|&<>".contains($0) }
+                .replacing("integrate TOOL", with: "integrate git").replacing("integrate NAME", with: "integrate git")
+            let arguments = line.split(whereSeparator: \.isWhitespace).dropFirst().map(String.init)
             #expect(throws: Never.self, "\(command)") { try Identityctl.parseAsRoot(arguments) }
         }
     }
@@ -138,6 +118,123 @@ import Testing
         #expect(try await person.run(["login", "--profile", "work"]).status == 4)
         let outcome = try await run("Status 4: the token store is unavailable", person)
         #expect(outcome.output.contains("lack  there is none"), "\(outcome)")
+        // The two lines for a computer without a keyring end it.
+        let section = try #require(try Self.sections().first { $0.heading.hasPrefix("Status 4") }?.text)
+        let block = try #require(section.firstMatch(of: /```sh\n(.+)\n(.+cache encrypted:.+)\n```/))
+        #expect(try await Tool(advised: block.1, person.variables).outcome().status == 0)
+        let login = try Tool(advised: block.2, person.variables)
+        try await ScriptedBrowser(provider: nil).visit(try await login.shownAddress())
+        #expect(try await login.outcome().status == 0)
+        #expect(try await person.run(["token", "--profile", "work"]).status == 0)
+    }
+
+    @Test func namesAToolWhoseProgramIsGone() async throws {
+        let person = try await Person(serves: "https://site.test")
+        #expect(try await person.run(["profile", "default", "work"]).status == 0)
+        try await person.login()
+        #expect(try await person.integrate("pnpm", "--profile", "work").status == 0)
+        try person.remove(".local/bin/pnpm-token-identityctl")
+        let outcome = try await run("pip, uv, cargo, pnpm, kubectl or aws get no token", person)
+        let row = try #require(outcome.output.firstRange(of: /pnpm +lack/), "\(outcome)")
+        let advice = "The helper is gone. Run: identityctl integrate pnpm --profile work"
+        #expect(outcome.output[row.upperBound...].contains(advice), "\(outcome)")
+    }
+
+    /// A person, and the address of a server that registers clients.
+    private func atServer() async throws -> (person: Person, url: String) {
+        var person = try await Person()
+        person.setup.provider.settings.resource = TestIdentityProvider.Resource(scopes: ["read"])
+        person.setup.provider.settings.registersClients = true
+        person.variables["IDENTITYCTL_CACHE"] = "file:\(person.home)/cache"
+        person.variables["XDG_RUNTIME_DIR"] = person.home
+        return (person, person.setup.provider.resourceAddress)
+    }
+
+    @Test func namesTheStepToAServerThatIsMissing() async throws {
+        let (person, url) = try await atServer()
+        let outcome = try await run("The AI program says that the server needs authentication", person) {
+            $0.replacing("https://mcp.example.com/mcp", with: url)
+        }
+        #expect(outcome.status == 2 && outcome.output.contains("identityctl login --resource \(url)"), "\(outcome)")
+    }
+
+    @Test func registersAnewWhereTheServerHasForgottenTheClient() async throws {
+        let (person, url) = try await atServer()
+        let provider = person.setup.provider
+        func signIn() async throws {
+            let symptom = "The server does not know the client any more"
+            let tool = try start(symptom, person) { $0.replacing("https://mcp.example.com/mcp", with: url) }
+            try await ScriptedBrowser(provider: nil).visit(try await tool.shownAddress())
+            #expect(try await tool.outcome().status == 0)
+        }
+        try await signIn()
+        provider.failNext(.token, with: .refusal("invalid_client", status: 401))
+        #expect(try await person.run(["token", "--resource", url, "--force-refresh"]).status == 2)
+        try await signIn()
+        #expect(provider.count(of: .registration) == 2)
+        #expect(try await person.run(["token", "--resource", url, "--force-refresh"]).status == 0)
+    }
+
+    @Test func namesACertificateThatIsNotTrusted() async throws {
+        let person = try await Person()
+        let (server, port) = try await CertificateAuthority.make().server(for: "localhost")
+        defer { server.terminate() }
+        let profile = ".config/identityctl/profiles/work.conf"
+        let text = try #require(person.text(profile))
+        try person.write(text.replacing(/issuer = .*/, with: "issuer = https://localhost:\(port)"), to: profile)
+        let outcome = try await run("Status 5: an answer was not believed", person)
+        #expect(outcome.status != 0 && outcome.output.contains(/provider +lack/), "\(outcome)")
+        #expect(outcome.output.contains("The certificate of localhost is not trusted"), "\(outcome)")
+    }
+
+    @Test func signsInWithoutABrowser() async throws {
+        var person = try await Person()
+        person.variables["IDENTITYCTL_BROWSER"] = "\(person.home)/none"
+        #expect(try await person.run(["login", "--profile", "work"]).status == 8)
+        let tool = try start("Status 8: no browser can be opened", person)
+        let code = try await tool.errorLine { $0.hasPrefix("  ") && $0.count == 11 && $0.contains("-") }
+        #expect(person.setup.provider.approveDevice(userCode: code.trimmingCharacters(in: .whitespaces), as: .alice))
+        #expect(try await tool.outcome().status == 0)
+    }
+
+    @Test func takesTheAddressOfAPageThatCannotBeShown() async throws {
+        let person = try await Person()
+        let tool = try start("The browser ends at a page that cannot be shown", person)
+        let browser = ScriptedBrowser(provider: nil)
+        browser.followsRedirects = false
+        try await browser.visit(try await tool.shownAddress())
+        try tool.type(try await browser.redirectURL().absoluteString)
+        #expect(try await tool.outcome().status == 0)
+    }
+
+    @Test func letsAPersonChooseAnotherAccount() async throws {
+        let person = try await Person()
+        try await person.login()
+        #expect(try await person.run(["logout", "--profile", "work"]).status == 0)
+        let tool = try start("It is the wrong person", person)
+        let address = try await tool.shownAddress()
+        #expect(address.query?.contains("prompt=select_account") == true)
+        try await ScriptedBrowser(provider: nil, signingInAs: .bob).visit(address)
+        let outcome = try await tool.outcome()
+        #expect(outcome.status == 0 && outcome.errors.contains("Signed in as bob@example.test"), "\(outcome)")
+    }
+
+    @Test func saysThatTheAgentIsLocked() async throws {
+        var person = try await Person()
+        try await person.login()
+        person.variables["XDG_RUNTIME_DIR"] = person.home
+        let socket = "\(person.home)/run/agent.sock"
+        let agent = try Tool(["agent", "run", "--socket", socket, "--ignore-screen"], person.variables)
+        _ = try await agent.errorLine { $0.contains("The agent listens") }
+        person.variables["IDENTITYCTL_AGENT"] = socket
+        #expect(try await person.run(["agent", "lock"]).status == 0)
+        #expect(try await person.run(["token", "--profile", "work"]).status == 4)
+        let outcome = try await run("The agent gives no token", person)
+        #expect(outcome.output.hasPrefix("locked\n"), "\(outcome)")
+        #expect(try await person.run(["agent", "unlock"]).status == 0)
+        #expect(try await person.run(["token", "--profile", "work"]).status == 0)
+        #expect(try await person.run(["agent", "stop"]).status == 0)
+        #expect(try await agent.outcome().status == 0)
     }
 
     @Test func recordsWhatTheProviderSaid() async throws {
