@@ -74,10 +74,10 @@ struct SetupCommand: ToolCommand {
         try await steps.run(["profile", "add", name.text] + lines, secret: client.secret)
         let method = deviceCode ? ["--device-code"] : manual ? ["--manual"] : []
         try await steps.run(["login", "--profile", name.text] + method)
-        for tool in try await chosenTools(try directory.profile(named: name), steps, questions) {
-            try await steps.run(["integrate", tool.name, "--profile", name.text])
-        }
-        session.console.line("Done. To print a token, run: identityctl token --profile \(name)")
+        let chosen = try await chosenTools(try directory.profile(named: name), steps, questions)
+        for tool in chosen { try await steps.run(["integrate", tool.name, "--profile", name.text]) }
+        let next = " To have a program ask for its tokens, run: identityctl integrate PROGRAM --profile \(name)"
+        session.console.line("Done.\(chosen.isEmpty ? next : "")")
         if session.isJSON {
             let report = JSONObject([("profile", .string(name.text)), ("commands", .strings(steps.lines))])
             try session.result(report.line + "\n")
@@ -201,8 +201,14 @@ struct SetupSteps {
             to: secret ?? ""
         )
         let program = try Program(([home.program] + words).map { CText($0) }, in: CText(""))
-        guard try await program.runInTerminal(variables) else {
-            throw SystemFailure("That came to nothing. When the reason is gone, go on with: \(line)")
+        do {
+            guard try await program.runInTerminal(variables) else {
+                throw SystemFailure("That came to nothing. When the reason is gone, go on with: \(line)")
+            }
+        } catch let cancellation as CancellationError {
+            session.console.line("To go on, run: \(line)")
+            // The command has said that it is cancelled.
+            throw session.isJSON ? cancellation as any Error : Ended(status: .cancelled)
         }
     }
 }

@@ -39,7 +39,9 @@ struct SetupProcessTests {
         let outcome = try await person.tool.outcome()
         #expect(outcome.status == 0, "\(person.text)")
         #expect(person.text.contains("$ identityctl login --profile notes"))
-        #expect(person.text.contains("run: identityctl token --profile notes"))
+        // The next step stands there once.
+        #expect(person.text.components(separatedBy: "run: identityctl token --profile notes").count == 2)
+        #expect(person.text.contains("Done. To have a program ask for its tokens, run: identityctl integrate"))
         #expect(try await hasToken("notes"))
         #expect(setup.provider.count(of: .registration) == 1)
         let key = "\(setup.directory.path)/.config/identityctl/token.key"
@@ -107,6 +109,16 @@ struct SetupProcessTests {
         let again = try Tool(advised: commands[0], variables)
         #expect(try await again.outcome().status == 0)
         #expect(try await hasToken("work"))
+    }
+
+    @Test func saysHowToGoOnAfterCtrlC() async throws {
+        let options = ["--cache", "file:\(setup.directory.path)/cache", "--name", "work", "--integrate", "none"]
+        let person = try Conversation(["setup", setup.issuer] + options, variables)
+        _ = try await person.shown(/\n(Address \(it is not shown)/)
+        #expect(person.tool.interrupt())
+        #expect(try await person.tool.outcome().status == 6)
+        #expect(person.text.contains("\nTo go on, run: identityctl login --profile work\n"), "\(person.text)")
+        #expect(try await Tool.run(["profile", "show", "work"], variables).status == 0)
     }
 
     @Test func saysWhichAnswerIsMissingWithoutAPerson() async throws {
