@@ -70,7 +70,10 @@ struct AccountsCommand: ToolCommand {
     private func list(_ rows: [SignInOverview.Row], _ session: Session) throws {
         if session.isJSON { return try session.result(rows.map(\.report).line + "\n") }
         if rows.isEmpty {
-            session.console.line("There is no profile and no known resource. To begin: identityctl setup")
+            session.console.line(
+                "There is no profile and no known resource. To begin: identityctl setup. "
+                    + "Sign-ins without a profile are listed by their own options, such as --client-id."
+            )
             session.tellOfMistypedVariables()
         }
         try session.result(rows.text(inColumns: StandardStream.output.isTerminal))

@@ -33,7 +33,9 @@ struct HelperCall {
         let known = TokenCommand(quickly: ["token"] + rest)
         guard let token = known, !token.silent.idToken, !token.silent.forceRefresh, !token.output.json else {
             let own = helper.options.isEmpty ? "" : "\(helper.options.sorted().joined(separator: ", ")) and "
-            throw UsageError("This helper takes \(own)the options of 'token' that have a value, with full names.")
+            throw UsageError(
+                "This helper takes \(own)the options of 'token' that have a value, with full names, before the operation or the address."
+            )
         }
         self.token = token
         self.own = own

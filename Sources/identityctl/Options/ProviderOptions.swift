@@ -217,7 +217,8 @@ extension ProviderOptions {
     private static func whichClient(_ environment: Variables) -> String {
         let names = (try? ProfileDirectory(environment).names()) ?? []  // what cannot be listed is not proposed
         guard environment.profile == nil, !names.isEmpty else {
-            return "Which client? Give --client-id or --profile, or set IDENTITYCTL_CLIENT_ID."
+            return "Which client? Give --client-id or --profile, or set IDENTITYCTL_CLIENT_ID. "
+                + "To make a profile: identityctl setup"
         }
         return
             "Which client? Give --profile with one of \(names.prefix(10).map(\.text).joined(separator: ", ")), or choose one for "

@@ -51,6 +51,15 @@ struct FirstHourProcessTests {
     }
 
     /// Where no store was chosen, no account is signed in, and a missing keyring is not the matter.
+    @Test func saysWhatIsMissingWithoutAProfile() async throws {
+        let token = try await Tool.run(["token"], plain)
+        #expect(token.status == 64 && token.errors.contains("To make a profile: identityctl setup"), "\(token)")
+        let accounts = try await Tool.run(["accounts"], plain)
+        #expect(accounts.errors.contains("listed by their own options"), "\(accounts)")
+        let helper = try await Tool.run(["helper", "headers", setup.issuer, "--profile", "work"], plain)
+        #expect(helper.status == 64 && helper.errors.contains("before the operation or the address"), "\(helper)")
+    }
+
     @Test func listsAProfileThatWasNeverUsed() async throws {
         let made = try await Tool.run(["profile", "add", "new", "--issuer", setup.issuer, "--client-id", "a"], plain)
         #expect(made.status == 0, "\(made)")
