@@ -31,6 +31,7 @@ let package = Package(
         .library(name: "IdentityBroker", targets: ["IdentityBroker"]),
         .library(name: "IdentityTesting", targets: ["IdentityTesting"]),
         .library(name: "IdentityCacheTesting", targets: ["IdentityCacheTesting"]),
+        .library(name: "IdentityGLib", targets: ["IdentityGLib"]),
         .library(name: "IdentityWebView", targets: ["IdentityWebView"]),
         .executable(name: "identityctl", targets: ["identityctl"]),
     ],
@@ -112,6 +113,8 @@ let package = Package(
         // The computer's identity broker, over D-Bus. GLib is loaded when it is first used.
         .target(name: "IdentityBroker", dependencies: ["IdentityClient", "GLibSupport", "SystemSupport", "OAuthWire"]),
 
+        // GTK's thread as an actor. It knows no OAuth.
+        .target(name: "IdentityGLib"),
         // The sign-in page in a window. Only the trait brings WebKitGTK: no other build needs its headers.
         .target(
             name: "IdentityWebView",
@@ -169,8 +172,8 @@ let package = Package(
         .testTarget(
             name: "IdentityClientTests",
             dependencies: [
-                "IdentityClient", "IdentityCapture", "IdentityMSALCaches", "IdentityResources", "IdentityTelemetry",
-                "IdentityCacheTesting", "IdentityTesting",
+                "IdentityClient", "IdentityCapture", "IdentityKeyring", "IdentityMSALCaches", "IdentityResources",
+                "IdentityTelemetry", "IdentityCacheTesting", "IdentityTesting",
                 "IdentityTestSupport", "OAuthWire", "LoopbackHTTP", "SystemSupport", crypto, httpTypes, logging,
             ]
         ),
@@ -206,6 +209,7 @@ let package = Package(
                 "GLibSupport", "SystemSupport", logging,
             ]
         ),
+        .testTarget(name: "IdentityGLibTests", dependencies: ["IdentityGLib"]),
         .testTarget(
             name: "IdentityBrokerTests",
             dependencies: ["IdentityBroker", "IdentityClient", "GLibSupport", "SystemSupport", "OAuthWire"]

@@ -6,6 +6,7 @@ import PackageDescription
 // The tests of the library's product IdentityWebView, and a program that tries it. Programs depend on the product.
 let identityWebView = Target.Dependency.product(name: "IdentityWebView", package: "swift-identity-client")
 let identityClient = Target.Dependency.product(name: "IdentityClient", package: "swift-identity-client")
+let identityGLib = Target.Dependency.product(name: "IdentityGLib", package: "swift-identity-client")
 let identityTesting = Target.Dependency.product(name: "IdentityTesting", package: "swift-identity-client")
 
 let package = Package(
@@ -17,7 +18,7 @@ let package = Package(
         // Tries it: a window, a button, and a provider of its own on the loopback interface.
         .executableTarget(
             name: "web-view-sign-in",
-            dependencies: [identityWebView, identityClient, identityTesting]
+            dependencies: [identityWebView, identityClient, identityGLib, identityTesting]
         ),
         .testTarget(
             name: "IdentityWebViewTests",

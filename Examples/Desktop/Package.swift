@@ -7,6 +7,7 @@ import PackageDescription
 let identityClient = Target.Dependency.product(name: "IdentityClient", package: "swift-identity-client")
 let identityBroker = Target.Dependency.product(name: "IdentityBroker", package: "swift-identity-client")
 let identityResources = Target.Dependency.product(name: "IdentityResources", package: "swift-identity-client")
+let identityGLib = Target.Dependency.product(name: "IdentityGLib", package: "swift-identity-client")
 let identityKeyring = Target.Dependency.product(name: "IdentityKeyring", package: "swift-identity-client")
 let identityTesting = Target.Dependency.product(name: "IdentityTesting", package: "swift-identity-client")
 let identityWebView = Target.Dependency.product(name: "IdentityWebView", package: "swift-identity-client")
@@ -34,8 +35,8 @@ let package = Package(
         .target(
             name: "DesktopKit",
             dependencies: [
-                "CAdwaita", "StandIn", identityBroker, identityClient, identityKeyring, identityWebView, argumentParser,
-                httpTypes,
+                "CAdwaita", "StandIn", identityBroker, identityClient, identityGLib, identityKeyring, identityWebView,
+                argumentParser, httpTypes,
             ]
         ),
         .testTarget(

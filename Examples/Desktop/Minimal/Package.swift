@@ -15,6 +15,7 @@ let package = Package(
             dependencies: [
                 "CGTK",
                 .product(name: "IdentityClient", package: "swift-identity-client"),
+                .product(name: "IdentityGLib", package: "swift-identity-client"),
                 .product(name: "IdentityKeyring", package: "swift-identity-client"),
             ]
         ),

@@ -2,6 +2,7 @@
 
 import CWebKitGTK
 import IdentityClient
+import IdentityGLib
 import IdentityTesting
 import IdentityWebView
 
@@ -95,26 +96,7 @@ final class Demo: @unchecked Sendable {
             } catch {
                 text = "\(error)"
             }
-            Self.onMainContext { self.show(text, isBusy: false) }
-        }
-    }
-
-    /// Performs work on the main context, because Swift's main actor does not run under GTK's main loop.
-    private static func onMainContext(_ work: @escaping @Sendable () -> Void) {
-        let work = Unmanaged.passRetained(Work(work)).toOpaque()
-        g_idle_add_once(
-            { data in
-                if let data { Unmanaged<Work>.fromOpaque(data).takeRetainedValue().body() }
-            },
-            work
-        )
-    }
-
-    private final class Work: Sendable {
-        let body: @Sendable () -> Void
-
-        init(_ body: @escaping @Sendable () -> Void) {
-            self.body = body
+            MainContext.perform { self.show(text, isBusy: false) }
         }
     }
 

@@ -39,7 +39,7 @@ final class Announcements {
         self.window = window
         connect(window.widget, "notify::focus-widget") { [weak self] in
             // A screen reader hears of the new focus first.
-            whenDrawn { [weak self] in
+            MainContext.perform(whenIdle: true) { [weak self] in
                 self?.restore()
                 self?.repeatLast()
                 self?.sayNow()

@@ -2,6 +2,8 @@
 
 import CAdwaita
 import Foundation
+// The programs touch widgets, too.
+@_exported public import IdentityGLib
 
 /// A GTK program: its main loop, its actions and their keys.
 @MainContext

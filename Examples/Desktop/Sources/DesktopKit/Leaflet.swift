@@ -47,6 +47,6 @@ public final class Leaflet: Widget {
     /// Calls `action` after ``isFolded`` has changed. It changes while GTK lays out the window, which is no time to show or
     /// hide a part of it.
     public func onFold(_ action: @escaping @Sendable @MainContext () -> Void) {
-        connect(widget, "notify::folded") { onMainContext(action) }
+        connect(widget, "notify::folded") { MainContext.perform(action) }
     }
 }

@@ -73,11 +73,11 @@ public final class SignInBar {
             // A browser that does not open is not a failure, because the person can copy the address.
             parameters.onAuthorizationURL = { [weak self] url in
                 let address = url.absoluteString
-                onMainContext { self?.offer(address, number) }
+                MainContext.perform { self?.offer(address, number) }
             }
         }
         parameters.onProgress = { [weak self] phase in
-            onMainContext { self?.show(phase, number) }
+            MainContext.perform { self?.show(phase, number) }
         }
         let result = try await application.acquireTokenInteractively(parameters)
         if case .failed(let failure) = result.persistence {
@@ -103,7 +103,7 @@ public final class SignInBar {
         defer { endPage(number) }
         return try await AdminConsent.ask(application, for: scopes) { [weak self] url in
             let address = url.absoluteString
-            onMainContext {
+            MainContext.perform {
                 self?.offer(address, number)
                 onAddress(address)
             }

@@ -88,7 +88,7 @@ public class Widget {
 
     private func focusWhenDrawn() {
         // Kept until then: nothing else may refer to a widget that has had the focus.
-        whenDrawn { [self] in
+        MainContext.perform(whenIdle: true) { [self] in
             guard let takesFocus, gtk_widget_get_mapped(widget) != 0 else { return }
             self.takesFocus = nil
             let focused = focusInWindow

@@ -3,10 +3,11 @@
 import CGTK
 import Foundation
 import IdentityClient
+import IdentityGLib
 import IdentityKeyring
 
 /// The smallest program with a window: plain GTK, one button, and three calls of the library, `currentAccount`,
-/// `acquireToken` and `signOut`.
+/// `acquireTokenSilentlyOrInteractively` and `signOut`.
 ///
 /// Give your registration in the environment, or write it below: `CLIENT_ID=ID ISSUER=https://id.example.com swift run`.
 /// For a provider of Microsoft's give its address in `AUTHORITY` instead: `https://login.microsoftonline.com/common`.
@@ -33,7 +34,7 @@ enum Minimal {
         let program = gtk_application_new("io.github.identity.Minimal", G_APPLICATION_DEFAULT_FLAGS)
         minimal_connect(program, "activate") { _ in
             g_application_hold(g_application_get_default())  // until the window is closed
-            Task { @GTK in SignInWindow.present() }
+            Task { @MainContext in SignInWindow.present() }
         }
         exit(g_application_run(pointer(program), 0, nil))
     }
@@ -59,7 +60,7 @@ enum Minimal {
 
 /// The window. Its button signs in, gives up the sign-in, or signs out; if the token cache cannot be used, it tries again,
 /// and a second button goes on without the cache.
-@GTK
+@MainContext
 enum SignInWindow {
     private static var window: UnsafeMutablePointer<GtkWidget>?
     private static let label = gtk_label_new(nil)
@@ -125,7 +126,7 @@ enum SignInWindow {
     private static func run(
         _ text: String,
         canCancel: Bool = true,
-        _ work: @escaping @GTK () async throws -> String
+        _ work: @escaping @MainContext () async throws -> String
     ) {
         task = Task {
             var outcome: String
@@ -173,40 +174,4 @@ enum SignInWindow {
 /// Casts an object to its own type. GTK's types inherit; the imported types do not.
 private func pointer<Object, Kind>(_ object: UnsafeMutablePointer<Object>?) -> UnsafeMutablePointer<Kind>? {
     UnsafeMutableRawPointer(object)?.assumingMemoryBound(to: Kind.self)
-}
-
-/// GTK's thread. `@MainActor` never runs there, because GLib's main loop does not serve it.
-@globalActor
-actor GTK {
-    static let shared = GTK()
-    private static let loop = MainLoop()
-    nonisolated var unownedExecutor: UnownedSerialExecutor { Self.loop.asUnownedSerialExecutor() }
-}
-
-/// Runs each job as an idle source of GLib's main loop.
-final class MainLoop: SerialExecutor {
-    private final class Job: Sendable {
-        let work: UnownedJob
-        let loop: MainLoop
-
-        init(_ work: UnownedJob, on loop: MainLoop) {
-            self.work = work
-            self.loop = loop
-        }
-    }
-
-    func enqueue(_ work: consuming ExecutorJob) {
-        let job = Unmanaged.passRetained(Job(UnownedJob(work), on: self)).toOpaque()
-        let run: GSourceFunc = { data in
-            guard let job = data.map({ Unmanaged<Job>.fromOpaque($0).takeRetainedValue() }) else { return 0 }
-            job.work.runSynchronously(on: job.loop.asUnownedSerialExecutor())
-            return 0
-        }
-        g_idle_add_full(G_PRIORITY_DEFAULT, run, job, nil)
-    }
-
-    /// Checks what the compiler cannot know: that GTK calls the window's handlers on this thread.
-    func checkIsolated() {
-        precondition(g_main_context_is_owner(g_main_context_default()) != 0, "This is not GTK's thread.")
-    }
 }
