@@ -44,7 +44,7 @@ case "problem":
     func problem() async throws {
         do {
             _ = try await KeyringTokenCache(applicationName: "Benchmark").record(for: key(1))
-        } catch let error as AuthenticationError where .cache ~= error.code {
+        } catch let error as AuthenticationError where error.family == .cache {
             return
         }
         throw BenchmarkSetup.Missing()
