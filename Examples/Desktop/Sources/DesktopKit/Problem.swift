@@ -135,6 +135,10 @@ extension Problem {
                 Microsoft Entra admin center and choose “Grant admin consent”, then try again.
                 """
             )
+        case .consentRequired: tr("The program was not given what it needs. Sign in and agree to it.")
+        // The library's words name the disk.
+        case .cacheFull where !isEnglish:
+            tr("There is no room to keep the sign-in. Make room on the disk, then try again.")
         case .accessDenied: tr("The sign-in was refused, in the browser or by the provider.")
         case .interactionTimedOut: tr("The sign-in was not finished in time.")
         case .browserUnavailable: tr("Could not open a browser.")
