@@ -1,5 +1,6 @@
 // Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
 
+import HTTPTypes
 import IdentityClient
 
 /// The sign-in of the notes app, and the only part of the app that knows how people sign in.
@@ -37,13 +38,13 @@ public struct NotesSession: Sendable {
         }
     }
 
-    /// Returns the `Authorization` header for a request to the notes server. Never opens the browser; call it for every
+    /// Adds the header field with the token to a request to the notes server. Never opens the browser; call it for every
     /// request.
-    public func authorizationHeader() async throws -> String {
+    public func authorize(_ request: inout HTTPRequest) async throws {
         guard let account = try await app.allAccounts().first else {
             throw AuthenticationError(.noTokensFound, "No account is signed in. Sign in first.")
         }
-        return try await "Bearer \(app.acquireTokenSilently(scopes: scopes, account: account).accessToken)"
+        try await app.acquireTokenSilently(scopes: scopes, account: account).authorize(&request)
     }
 
     /// Signs in through the browser, which suggests the previous account.

@@ -38,7 +38,7 @@ import Testing
         try await session.signIn()
         let requests = network.count
         #expect(try await session.status() == .signedIn(name: "alice@example.test"))
-        let header = try await session.authorizationHeader()
+        let header = try await session.header()
         #expect(header.hasPrefix("Bearer "))
         #expect(provider.accepts(accessToken: String(header.dropFirst("Bearer ".count))))
 
@@ -55,10 +55,10 @@ import Testing
 
     @Test func staysSignedInAfterTheTokenExpired() async throws {
         try await session.signIn()
-        let first = try await session.authorizationHeader()
+        let first = try await session.header()
 
         clock.advance(by: .seconds(3600))
-        let second = try await session.authorizationHeader()
+        let second = try await session.header()
         #expect(second != first)
         #expect(provider.accepts(accessToken: String(second.dropFirst("Bearer ".count))))
         #expect(browser.openedURLs.count == 1)
@@ -78,10 +78,10 @@ import Testing
 
     @Test func worksOffline() async throws {
         try await session.signIn()
-        let header = try await session.authorizationHeader()
+        let header = try await session.header()
 
         network.isOffline = true
-        #expect(try await session.authorizationHeader() == header)
+        #expect(try await session.header() == header)
 
         clock.advance(by: .seconds(3600))
         #expect(try await session.status() == .offline(name: "alice@example.test"))
@@ -103,7 +103,7 @@ import Testing
         try await session.signIn()
         try await session.signOut()
         #expect(try await session.status() == .signInNeeded)
-        await #expect { try await session.authorizationHeader() } throws: { error in
+        await #expect { try await session.header() } throws: { error in
             (error as? AuthenticationError)?.family == .interactionRequired
         }
     }
