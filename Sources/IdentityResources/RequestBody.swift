@@ -36,6 +36,12 @@ public struct RequestBody: Sendable {
         .bytes(bytes, contentType: "application/json")
     }
 
+    /// Creates a form of names and values, as `application/x-www-form-urlencoded`. A space becomes `%20`.
+    public static func form(_ fields: KeyValuePairs<String, String>) -> RequestBody {
+        let text = FormURLEncoded.encode(fields.map { ($0.key, $0.value) })
+        return .bytes(Array(text.utf8), contentType: FormURLEncoded.contentType)
+    }
+
     /// Creates a body from the file at `path`, as it is when it is sent: a regular file that does not change meanwhile.
     public static func file(_ path: String, contentType: String? = "application/octet-stream") -> RequestBody {
         RequestBody(segments: [.file(path)], contentType: contentType)

@@ -34,7 +34,13 @@ import Testing
         #expect(bytes == content && pieces == 3 && length == 700_000)
     }
 
-    @Test func buildsAForm() async throws {
+    @Test func encodesNamesAndValuesOfAForm() async throws {
+        let body = RequestBody.form(["Text": "Milk & 1+1 ü", "Text": "", "a=b": "c"])
+        #expect(body.contentType == "application/x-www-form-urlencoded")
+        #expect(try await text(read(body).bytes) == "Text=Milk%20%26%201%2B1%20%C3%BC&Text=&a%3Db=c")
+    }
+
+    @Test func buildsAFormOfParts() async throws {
         let directory = try TemporaryDirectory()
         let path = directory.path + "/no\"te.txt"
         try write(Array("content\r\n".utf8), to: path)

@@ -41,16 +41,12 @@ public struct TodoService: Sendable {
     ///
     /// - Throws: The errors of ``tasks()``.
     public func add(_ text: String) async throws {
-        let bytes: [UInt8]
-        switch contentType {
-        case .json: bytes = try Array(JSONEncoder().encode(["Text": text]))
-        case .form:
-            let unreserved = CharacterSet(
-                charactersIn: "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-._~"
-            )
-            bytes = Array("Text=\(text.addingPercentEncoding(withAllowedCharacters: unreserved) ?? "")".utf8)
-        }
-        _ = try await send(.post, root, .bytes(bytes, contentType: contentType.rawValue))
+        let body: RequestBody =
+            switch contentType {
+            case .json: try .json(Array(JSONEncoder().encode(["Text": text])))
+            case .form: .form(["Text": text])
+            }
+        _ = try await send(.post, root, body)
     }
 
     /// Marks a task as done or not done, with `PUT`, and returns the changed task.
