@@ -50,13 +50,13 @@ public final class SharedMSALCache: TokenCache {
     /// Creates a cache in a file of other programs. Nothing is read or created before the first use.
     ///
     /// - Parameters:
-    ///   - store: The file and its lock.
+    ///   - location: The file and its lock.
     ///   - clientID: The client whose accounts are found in the file.
     ///   - fallback: The cache for all other records. `nil`, the default, means files of this library in the user's state
     ///     directory, one directory for each shared file.
     /// - Throws: `.cache` when the user has no home directory, `.invalidArgument` for a file whose path begins with `~`.
-    public convenience init(_ store: MSALLocation, clientID: ClientID, fallback: (any TokenCache)? = nil) throws {
-        try self.init(store, clientID: clientID, fallback: fallback, lockTimeout: .seconds(10))
+    public convenience init(_ location: MSALLocation, clientID: ClientID, fallback: (any TokenCache)? = nil) throws {
+        try self.init(location, clientID: clientID, fallback: fallback, lockTimeout: .seconds(10))
     }
 
     /// Creates a cache with custom limits, for tests.

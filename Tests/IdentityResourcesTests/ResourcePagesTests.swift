@@ -1,5 +1,6 @@
 // Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
 
+import FoundationEssentials
 import HTTPTypes
 import IdentityClient
 import IdentityResources
@@ -34,12 +35,15 @@ struct ResourcePagesTests {
         let (client, token) = try await setup.resourceClient()
         let server = try directory(pages: 3)
         var people: [Person] = []
+        var links: [URL?] = []
         for try await page in client.pages(from: try server.url("/users")) {
             people += try page.values()
+            links.append(page.nextLink)
             // No page is fetched before it is requested.
             #expect(server.requests.count == people.count / 2)
         }
         #expect(people.map(\.name) == ["a1", "b1", "a2", "b2", "a3", "b3"])
+        #expect(try links == [server.url("/users?page=2"), server.url("/users?page=3"), nil])
         #expect(server.authorizations == [token, token, token])
         #expect(server.requests.map(\.target) == ["/users", "/users?page=2", "/users?page=3"])
     }

@@ -197,7 +197,8 @@ final class PendingAuthorizations: Sendable {
             pending.removeAll { $0.end <= now }
             guard
                 let index = pending.firstIndex(where: { pending in
-                    address.matches(pending.request.redirectURI) && pending.request.isAnswered(byStates: address.states)
+                    address.matches(pending.request.redirectURI.absoluteString)
+                        && pending.request.isAnswered(byStates: address.states)
                 })
             else { return nil }
             let found = pending.remove(at: index)

@@ -143,7 +143,7 @@ extension PublicClientApplication {
                 parameters: parameters,
                 context: environment.context(parameters.correlationID)
             )
-            return try await preparation.request(redirectURI: preparation.redirectURI.withoutListener)
+            return try await preparation.request(redirectURI: preparation.redirectURI.addressWithoutListener())
         }
     }
 

@@ -65,13 +65,13 @@ public struct TokenExchangeParameters: Sendable {
 
     /// The addresses of the services that the new token is for: absolute URIs without a fragment.
     /// - SeeAlso: [RFC 8707 §2](https://www.rfc-editor.org/rfc/rfc8707#section-2)
-    public var resources: [String]
+    public var resources: [String] = []
 
     /// The names of the services that the new token is for, as the provider knows them; often client identifiers.
-    public var audiences: [String]
+    public var audiences: [String] = []
 
     /// The scopes of the new token. They are sent as they are, without `openid` or others; none means the provider's choice.
-    public var scopes: Set<Scope>
+    public var scopes: Set<Scope> = []
 
     /// The kind of token that is wanted; `nil`, the default, leaves it to the provider, which most often issues an access
     /// token.
@@ -83,25 +83,9 @@ public struct TokenExchangeParameters: Sendable {
     /// The identifier of the request in the provider's logs; `nil` means a new identifier.
     public var correlationID: UUID?
 
-    /// Creates parameters that exchange `subject`.
-    public init(
-        _ subject: Subject,
-        actor: SecurityToken? = nil,
-        resources: [String] = [],
-        audiences: [String] = [],
-        scopes: Set<Scope> = [],
-        requestedType: SecurityToken.TypeIdentifier? = nil,
-        authority: Authority? = nil,
-        correlationID: UUID? = nil
-    ) {
+    /// Creates parameters that exchange `subject`; everything else has a default.
+    public init(_ subject: Subject) {
         self.subject = subject
-        self.actor = actor
-        self.resources = resources
-        self.audiences = audiences
-        self.scopes = scopes
-        self.requestedType = requestedType
-        self.authority = authority
-        self.correlationID = correlationID
     }
 }
 

@@ -20,8 +20,8 @@ public protocol TokenCache: Sendable {
     /// Returns the record under `key`, or `nil`. One lookup: the cost must not grow with the number of records.
     func record(for key: CacheKey) async throws -> CacheRecord?
 
-    /// Stores `new` under `key` if the stored record is still `expected`, as one indivisible step for every process
-    /// that shares the storage. `nil` as `expected` means "if absent"; `nil` as `new` means "remove".
+    /// Compares and replaces: stores `new` under `key` if the stored record is still `expected`, as one indivisible step
+    /// for every process that shares the storage. `nil` as `expected` means "if absent"; `nil` as `new` means "remove".
     /// - Returns: Whether the record was replaced. `false` is not an error: another writer was first.
     func replace(_ expected: CacheRecord?, with new: CacheRecord?, for key: CacheKey) async throws -> Bool
 

@@ -89,22 +89,15 @@ public struct RedirectURI: Hashable, Sendable {
     /// A loopback address without a port gets an unused port, a different port each time.
     /// - Throws: `AuthenticationError(.redirectUnavailable, …)` if the path makes the address invalid.
     public func addressWithoutListener() throws -> URL {
-        if case .custom(let url) = kind { return url }
-        let text = withoutListener
-        guard let url = URL(string: text), url.absoluteString == text else {
-            throw AuthenticationError(.redirectUnavailable, "\(text) is not a valid address.")
-        }
-        return url
-    }
-
-    /// The address for a sign-in in two steps, without a listener.
-    var withoutListener: String {
         switch kind {
-        case .custom(let url):
-            return url.absoluteString
+        case .custom(let url): return url
         case .loopback(let host, let ports, let path):
             let port = ports?.lowerBound ?? UInt16.random(in: 49152...65535)
-            return "http://\((host ?? .localhost).rawValue):\(port)\(path)"
+            let text = "http://\((host ?? .localhost).rawValue):\(port)\(path)"
+            guard let url = URL(string: text), url.absoluteString == text else {
+                throw AuthenticationError(.redirectUnavailable, "\(text) is not a valid address.")
+            }
+            return url
         }
     }
 }

@@ -45,7 +45,7 @@ struct AuthorizationCodeFlow: Sendable {
         let form = TokenRequestMessage.authorizationCode(
             clientID: environment.clientID,
             code: code,
-            redirectURI: request.redirectURI,
+            redirectURI: request.redirectURI.absoluteString,
             codeVerifier: request.proofKey.verifier,
             scopes: signIn.repeated.scopes,
             claims: signIn.repeated.claims,

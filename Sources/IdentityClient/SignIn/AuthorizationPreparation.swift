@@ -51,12 +51,12 @@ struct AuthorizationPreparation: Sendable {
         environment.configuration.redirectURI.resolved(for: authority)
     }
 
-    func request(redirectURI: String) async throws -> AuthorizationRequest {
+    func request(redirectURI: URL) async throws -> AuthorizationRequest {
         let consentScopes = try parameters.extraScopesToConsent.checked()
         let proofKey = ProofKey()
         var message = AuthorizationRequestMessage(
             clientID: environment.clientID,
-            redirectURI: redirectURI,
+            redirectURI: redirectURI.absoluteString,
             scopes: signIn.asked.appendingMissing(consentScopes),
             state: SecureRandom.token(),
             codeChallenge: proofKey.challenge
@@ -82,6 +82,7 @@ struct AuthorizationPreparation: Sendable {
         environment.configuration.observer?.note(authorization: address.url, context.correlationID)
         return AuthorizationRequest(
             url: address.url,
+            redirectURI: redirectURI,
             expiresOn: address.expiresOn,
             validUntil: environment.clock.now.addingTimeInterval(Double(parameters.timeout.components.seconds)),
             message: message,

@@ -23,7 +23,7 @@ public final class AuthorizationRequest: Sendable {
     public let expiresOn: Date?
 
     /// The address to which the provider will redirect the browser, exactly as it was sent.
-    public let redirectURI: String
+    public let redirectURI: URL
 
     /// The identifier of the request on both sides.
     public let correlationID: UUID
@@ -44,6 +44,7 @@ public final class AuthorizationRequest: Sendable {
 
     init(
         url: URL,
+        redirectURI: URL,
         expiresOn: Date?,
         validUntil: Date,
         message: AuthorizationRequestMessage,
@@ -52,6 +53,7 @@ public final class AuthorizationRequest: Sendable {
         proofKey: ProofKey
     ) {
         self.url = url
+        self.redirectURI = redirectURI
         self.expiresOn = expiresOn
         self.validUntil = validUntil
         clientID = message.clientID
@@ -59,7 +61,6 @@ public final class AuthorizationRequest: Sendable {
         self.signIn = signIn
         self.proofKey = proofKey
         correlationID = signIn.context.correlationID
-        redirectURI = message.redirectURI
         state = message.state
         nonce = message.nonce
         maxAge = message.maxAge
@@ -131,7 +132,7 @@ extension AuthorizationRequest {
             ("authority", .string(signIn.authority.fullName)),
             ("validUntil", .integer(validUntil.unixSeconds)),
             ("url", .string(url.absoluteString)),
-            ("redirectURI", .string(redirectURI)),
+            ("redirectURI", .string(redirectURI.absoluteString)),
             ("correlationID", .string(correlationID.uuidString)),
             ("state", .string(state)),
             ("codeVerifier", .string(proofKey.verifier)),

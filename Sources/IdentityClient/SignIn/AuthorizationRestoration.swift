@@ -44,7 +44,8 @@ struct AuthorizationRestoration: Sendable {
                 "The time of this prepared sign-in is up. Prepare a new one."
             )
         }
-        let message = try members.message(for: environment.clientID)
+        let redirectURI = try members.url("redirectURI")
+        let message = try members.message(for: environment.clientID, redirectURI: redirectURI)
         parameters.authority = named
         parameters.timeout = .seconds(left)
         let issuer = members.optionalString("issuer")
@@ -69,6 +70,7 @@ struct AuthorizationRestoration: Sendable {
         }
         return AuthorizationRequest(
             url: url,
+            redirectURI: redirectURI,
             expiresOn: expiresOn,
             validUntil: validUntil,
             message: message.message,
@@ -176,14 +178,15 @@ private struct Members {
 
     /// Takes what was sent in the request.
     mutating func message(
-        for clientID: String
+        for clientID: String,
+        redirectURI: URL
     ) throws -> (message: AuthorizationRequestMessage, proofKey: ProofKey) {
         let verifier = try string("codeVerifier")
         let isVerifier = (43...128).contains(verifier.utf8.count) && PercentEncoding.encode(verifier) == verifier
         let proofKey = ProofKey(verifier: verifier)
         var message = AuthorizationRequestMessage(
             clientID: clientID,
-            redirectURI: try string("redirectURI"),
+            redirectURI: redirectURI.absoluteString,
             scopes: try strings("requestedScopes"),
             state: try string("state"),
             codeChallenge: proofKey.challenge

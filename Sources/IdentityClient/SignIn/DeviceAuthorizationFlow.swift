@@ -212,8 +212,8 @@ public struct DeviceCodeParameters: Sendable {
     public var correlationID: UUID?
 
     /// Creates parameters that request `scopes`; everything else has a default.
-    public init(scopes: Set<Scope>) {
-        self.scopes = scopes
+    public init(scopes: Set<Scope>, account: Account? = nil) {
+        (self.scopes, self.account) = (scopes, account)
     }
 }
 

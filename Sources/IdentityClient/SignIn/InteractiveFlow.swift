@@ -29,7 +29,7 @@ struct InteractiveFlow: Sendable {
         )
         let outcome: Result<AuthenticationResult, any Error>
         do {
-            let request = try await preparation.request(redirectURI: listener.redirectURI.absoluteString)
+            let request = try await preparation.request(redirectURI: listener.redirectURI)
             outcome = .success(try await signIn(request, listener))
         } catch {
             outcome = .failure(error)

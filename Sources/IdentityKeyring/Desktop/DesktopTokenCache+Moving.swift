@@ -22,14 +22,14 @@ extension DesktopTokenCache {
     /// - Throws: `.invalidArgument` for a store that the policy does not accept, and for memory; `.cacheBusy` if another
     ///   process changes, moves or refreshes the tokens; the errors of the stores. Then the old store is still in use.
     ///   `CancellationError`.
-    public func move(to store: TokenLocation, in group: CacheGroup) async throws {
-        guard store != .memory, inUse.policy.accepts(store) else {
+    public func move(to location: TokenLocation, in group: CacheGroup) async throws {
+        guard location != .memory, inUse.policy.accepts(location) else {
             throw AuthenticationError(
                 .invalidArgument,
-                "Tokens cannot be moved to the store '\(store)': the policy must accept it, and it must last."
+                "Tokens cannot be moved to the store '\(location)': the policy must accept it, and it must last."
             )
         }
-        try await move(to: store, in: group, within: .seconds(60))
+        try await move(to: location, in: group, within: .seconds(60))
     }
 
     /// - Parameter timeout: The longest wait for refreshes.

@@ -2,13 +2,13 @@
 
 public import IdentityClient
 
-/// A kind of storage for a desktop program's tokens.
+/// A place for a desktop program's tokens.
 ///
 /// ```swift
 /// try await cache.move(to: .encryptedFile, in: group)
 /// ```
 public struct TokenLocation: Hashable, Sendable, CustomStringConvertible {
-    /// The store's name in the recorded choice: `encrypted-file`, `keyring`, `file` or `memory`; for
+    /// The location's name in the recorded choice: `encrypted-file`, `keyring`, `file` or `memory`; for
     /// ``encryptedFile(key:)`` also the place of the key, such as `encrypted:credential=token-key`.
     public let name: String
     /// The key of encrypted files outside the keyring.
@@ -40,12 +40,12 @@ public struct TokenLocation: Hashable, Sendable, CustomStringConvertible {
 
     private static let keyFilePrefix = "encrypted:"
 
-    /// Returns the store with a recorded name, or `nil` if this version does not know it.
+    /// Returns the location with a recorded name, or `nil` if this version does not know it.
     init?(named name: String) {
-        if let store = [Self.encryptedFile, .keyring, .file, .memory].first(where: { $0.name == name }) {
-            self = store
+        if let location = [Self.encryptedFile, .keyring, .file, .memory].first(where: { $0.name == name }) {
+            self = location
         } else {
-            // A place that this version cannot use is a store that it does not know.
+            // A key's place that this version cannot use is a location that it does not know.
             guard name.hasPrefix(Self.keyFilePrefix),
                 let key = try? KeyFile(String(name.dropFirst(Self.keyFilePrefix.count)))
             else { return nil }
@@ -56,14 +56,14 @@ public struct TokenLocation: Hashable, Sendable, CustomStringConvertible {
     /// Whether the key of encrypted files is outside the keyring.
     package var hasKeyFile: Bool { keyFile != nil }
 
-    /// Whether the store needs a keyring.
+    /// Whether the location needs a keyring.
     package var needsKeyring: Bool { self == .encryptedFile || self == .keyring }
 
     /// The same as ``name``.
     public var description: String { name }
 }
 
-/// The stores that a program accepts, the best first.
+/// The locations that a program accepts, the best first.
 ///
 /// Tokens are stored in clear text only if ``TokenLocation/file`` is listed.
 ///
@@ -74,33 +74,33 @@ public struct TokenLocation: Hashable, Sendable, CustomStringConvertible {
 /// )
 /// ```
 public struct LocationPolicy: Hashable, Sendable {
-    /// The stores from which one is chosen, the best first; at least one.
+    /// The locations of which one is chosen, the best first; at least one.
     public let locations: [TokenLocation]
 
-    /// The stores that are never chosen, but used if they already hold the tokens.
+    /// The locations that are never chosen, but used if they already hold the tokens.
     public private(set) var alsoAccepted: [TokenLocation] = []
 
     /// Whether encrypted files with any key outside the keyring are used if they already hold the tokens.
     private var acceptsAnyKeyFile = false
 
-    /// Encrypted files, or the keyring if it already holds the tokens; no other store.
+    /// Encrypted files, or the keyring if it already holds the tokens; no other location.
     public static let standard = LocationPolicy.require(.encryptedFile).accepting(.keyring)
 
-    /// Returns a policy with this store only.
-    public static func require(_ store: TokenLocation) -> LocationPolicy {
-        LocationPolicy(locations: [store])
+    /// Returns a policy with this location only.
+    public static func require(_ location: TokenLocation) -> LocationPolicy {
+        LocationPolicy(locations: [location])
     }
 
-    /// Returns a policy with this store and, if the machine does not have it, the next of `others`.
-    public static func prefer(_ store: TokenLocation, else others: TokenLocation...) -> LocationPolicy {
-        LocationPolicy(locations: [store] + others)
+    /// Returns a policy with this location and, if the machine does not have it, the next of `others`.
+    public static func prefer(_ location: TokenLocation, else others: TokenLocation...) -> LocationPolicy {
+        LocationPolicy(locations: [location] + others)
     }
 
-    /// Returns the same policy, which also uses `stores` if one of them already holds the tokens, because of another program
+    /// Returns the same policy, which also uses `locations` if one of them already holds the tokens, because of another program
     /// of the group, an earlier version, or a move.
-    public func accepting(_ stores: TokenLocation...) -> LocationPolicy {
+    public func accepting(_ locations: TokenLocation...) -> LocationPolicy {
         var policy = self
-        policy.alsoAccepted += stores
+        policy.alsoAccepted += locations
         return policy
     }
 
@@ -112,13 +112,13 @@ public struct LocationPolicy: Hashable, Sendable {
         return policy
     }
 
-    /// Whether tokens in `store` are used.
-    public func accepts(_ store: TokenLocation) -> Bool {
-        locations.contains(store) || alsoAccepted.contains(store) || acceptsAnyKeyFile && store.hasKeyFile
+    /// Whether tokens at `location` are used.
+    public func accepts(_ location: TokenLocation) -> Bool {
+        locations.contains(location) || alsoAccepted.contains(location) || acceptsAnyKeyFile && location.hasKeyFile
     }
 }
 
-/// The store of one group's tokens, and the reason for it.
+/// The location of one group's tokens, and the reason for it.
 ///
 /// ```swift
 /// print(try await cache.openedLocation(for: group).explanation)
@@ -127,27 +127,27 @@ public struct OpenedLocation: Sendable {
     /// The group of programs that share the tokens.
     public let group: CacheGroup
 
-    /// The store that holds the tokens.
+    /// The location that holds the tokens.
     public let location: TokenLocation
 
-    /// The reason for this store.
+    /// The reason for this location.
     public let reason: Reason
 
-    /// The reason for the choice of a store.
+    /// The reason for the choice of a location.
     ///
     /// ```swift
     /// if case .fallback(let error) = opened.reason { warn(error.message) }
     /// ```
     @nonexhaustive public enum Reason: Sendable {
-        /// The store was chosen before, or tokens were found in it.
+        /// The location was chosen before, or tokens were found there.
         case remembered
-        /// The store is the first that the policy lists.
+        /// The location is the first that the policy lists.
         case preferred
-        /// The stores that the policy lists first need a keyring, and there is none. The error names the missing part.
+        /// The locations that the policy lists first need a keyring, and there is none. The error names the missing part.
         case fallback(AuthenticationError)
     }
 
-    /// The store and the reason in words, without a secret.
+    /// The location and the reason in words, without a secret.
     public var explanation: String {
         switch reason {
         case .remembered: "The store '\(location)' was chosen before."

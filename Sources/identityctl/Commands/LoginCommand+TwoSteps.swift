@@ -33,7 +33,7 @@ extension LoginCommand {
         guard session.isJSON else { return try session.result(request.url.absoluteString + "\n") }
         var report = JSONObject([
             ("url", .string(request.url.absoluteString)),
-            ("redirectURI", .string(request.redirectURI)),
+            ("redirectURI", .string(request.redirectURI.absoluteString)),
             ("expiresOn", .string(request.validUntil.utcText)),
         ])
         report["urlExpiresOn"] = request.expiresOn.map { .string($0.utcText) }

@@ -144,14 +144,10 @@ struct WantedExchange: Sendable {
     }
 
     func parameters(_ subject: TokenExchangeParameters.Subject, actor: SecurityToken?) -> TokenExchangeParameters {
-        TokenExchangeParameters(
-            subject,
-            actor: actor,
-            resources: resources,
-            audiences: audiences,
-            scopes: scopes,
-            requestedType: type
-        )
+        var parameters = TokenExchangeParameters(subject)
+        (parameters.actor, parameters.requestedType) = (actor, type)
+        (parameters.resources, parameters.audiences, parameters.scopes) = (resources, audiences, scopes)
+        return parameters
     }
 }
 

@@ -73,6 +73,7 @@ import Testing
         message.nonce = Self.secret
         return AuthorizationRequest(
             url: try #require(URL(string: "https://h/?state=" + Self.secret)),
+            redirectURI: try #require(URL(string: "http://127.0.0.1")),
             expiresOn: nil,
             validUntil: Date(timeIntervalSince1970: 0),
             message: message,
@@ -114,8 +115,10 @@ import Testing
         let redirect = ReceivedRedirect(url: try #require(URL(string: "http://127.0.0.1/?code=" + Self.secret)), id: 1)
         let failure = AuthenticationError(.cache, "m", underlyingError: AuthenticationError(.cacheFull, "n"))
         let token = SecurityToken(Self.secret, type: .jwt)
+        var exchange = TokenExchangeParameters(.token(token))
+        exchange.actor = token
         let values: [Any] = [
-            token, TokenExchangeParameters(.token(token), actor: token),
+            token, exchange,
             TokenExchangeResult(token: token, expiresOn: nil),
             result(), result(.failed(failure)), account(), record, [key: record], cache, configuration, application,
             try await request(), redirect,

@@ -151,8 +151,9 @@ struct AuthorizationRequestScenarioTests {
         try await setup.browser.open(request.url)
         let redirect = try await setup.browser.redirectURL()
 
+        let base = request.redirectURI.absoluteString
         let wrong = [
-            request.redirectURI, request.redirectURI + "?code=x", request.redirectURI + "?code=x&state=guessed",
+            base, base + "?code=x", base + "?code=x&state=guessed",
             redirect.absoluteString.replacing("state=", with: "estate="),
             request.url.absoluteString,  // the usual slip: it has the state, and neither a code nor an error
         ]

@@ -119,7 +119,7 @@ struct PushedAuthorizationTests {
         #expect(!request.url.absoluteString.contains("redirect_uri"))
         try await setup.browser.open(request.url)
         let redirect = try await setup.browser.redirectURL()
-        let wrong = try #require(URL(string: request.redirectURI + "?code=x&state=guessed"))
+        let wrong = try #require(URL(string: "\(request.redirectURI)?code=x&state=guessed"))
         try await expectError(.stateMismatch) { try await application.completeAuthorization(request, with: wrong) }
         let result = try await application.completeAuthorization(request, with: redirect)
         #expect(result.source == .identityProvider)

@@ -56,7 +56,7 @@ struct RestoredAuthorizationTests {
         let other = try setup.application()
         let restored = try await other.restoreAuthorization(data)
         #expect(restored.url == request.url && restored.redirectURI == request.redirectURI)
-        let wrong = try #require(URL(string: request.redirectURI + "/?code=x&state=guessed"))
+        let wrong = try #require(URL(string: "\(request.redirectURI)/?code=x&state=guessed"))
         try await expectError(.stateMismatch) { try await other.completeAuthorization(restored, with: wrong) }
         let result = try await other.completeAuthorization(restored, with: redirect)
         #expect(result.correlationID == request.correlationID)

@@ -145,8 +145,8 @@ struct SignInBindingTests {
             let restored = try await application.restoreAuthorization(request.serialized())
             return try await application.completeAuthorization(restored, with: browser.redirectURL())
         case .deviceCode:
-            var parameters = DeviceCodeParameters(scopes: scopes)
-            (parameters.scheme, parameters.account) = (scheme, account)
+            var parameters = DeviceCodeParameters(scopes: scopes, account: account)
+            parameters.scheme = scheme
             let waiting = Task { [parameters] in
                 try await application.acquireTokenWithDeviceCode(parameters) { prompt in
                     #expect(setup.provider.approveDevice(userCode: prompt.userCode, as: .alice))

@@ -24,7 +24,8 @@ struct TokenExchangeTests {
         let (application, first) = try await setup.signedIn { $0.clientSecret = ClientSecret(rawValue: "s3cret") }
         let records = try await setup.storedCredentials(of: application)
         let actor = SecurityToken(first.accessToken, type: .accessToken)
-        var parameters = TokenExchangeParameters(.accessToken(of: first.account, scopes: ["api.read"]), actor: actor)
+        var parameters = TokenExchangeParameters(.accessToken(of: first.account, scopes: ["api.read"]))
+        parameters.actor = actor
         parameters.audiences = ["billing", "mail room"]
         parameters.resources = ["https://api.example.test/a?b", "urn:example:c"]
         parameters.scopes = ["b.write", "a.read"]
@@ -102,7 +103,9 @@ struct TokenExchangeTests {
                 .changing("refresh_token", to: #""one""#)
             )
         )
-        let result = try await application.exchangeToken(.init(.token(subject), scopes: ["a.read"]))
+        var parameters = TokenExchangeParameters(.token(subject))
+        parameters.scopes = ["a.read"]
+        let result = try await application.exchangeToken(parameters)
         #expect(result.scopes == ["a.read"], "Those that were requested.")
         #expect(result.expiresOn == nil && result.refreshToken == "one")
         #expect(try await application.allAccounts().isEmpty)
@@ -199,7 +202,8 @@ struct TokenExchangeTests {
         let (application, first) = try await setup.signedIn()
         let subject = SecurityToken(first.accessToken, type: .accessToken)
         setup.provider.failNext(.token, with: .changing("issued_token_type", to: "\"\(issued)\""))
-        let parameters = TokenExchangeParameters(.token(subject), requestedType: requested)
+        var parameters = TokenExchangeParameters(.token(subject))
+        parameters.requestedType = requested
         if isAccepted {
             #expect(try await application.exchangeToken(parameters).token.type.rawValue == issued)
         } else {
@@ -229,16 +233,22 @@ struct TokenExchangeTests {
         } + [
             .init(.token(SecurityToken("t", type: "access_token"))), .init(.token(SecurityToken("t", type: ""))),
             .init(.token(SecurityToken("t", type: "urn:a b"))),
-            .init(.token(SecurityToken("t", type: .jwt)), actor: SecurityToken("", type: .jwt)),
-            .init(.token(SecurityToken("t", type: .jwt)), actor: SecurityToken("a", type: "1:a")),
-            .init(.token(SecurityToken("t", type: .jwt)), requestedType: "jwt"),
-            .init(.token(SecurityToken("t", type: .jwt)), resources: ["api.example.test"]),
-            .init(.token(SecurityToken("t", type: .jwt)), resources: ["https://api.example.test/#a"]),
-            .init(.token(SecurityToken("t", type: .jwt)), resources: ["https://api.example.test/\n"]),
-            .init(.token(SecurityToken("t", type: .jwt)), audiences: ["a", ""]),
-            .init(.token(SecurityToken("t", type: .jwt)), audiences: ["a\0"]),
-            .init(.token(SecurityToken("t", type: .jwt)), scopes: ["a b"]),
+            changed { $0.actor = SecurityToken("", type: .jwt) },
+            changed { $0.actor = SecurityToken("a", type: "1:a") },
+            changed { $0.requestedType = "jwt" },
+            changed { $0.resources = ["api.example.test"] },
+            changed { $0.resources = ["https://api.example.test/#a"] },
+            changed { $0.resources = ["https://api.example.test/\n"] },
+            changed { $0.audiences = ["a", ""] },
+            changed { $0.audiences = ["a\0"] },
+            changed { $0.scopes = ["a b"] },
         ]
+
+    private static func changed(_ change: (inout TokenExchangeParameters) -> Void) -> TokenExchangeParameters {
+        var parameters = TokenExchangeParameters(.token(SecurityToken("t", type: .jwt)))
+        change(&parameters)
+        return parameters
+    }
 
     @Test(arguments: unacceptable.indices) func sendsNothingUnacceptable(_ index: Int) async throws {
         let setup = try TestSetup()
