@@ -56,6 +56,17 @@ struct DPoPTests {
         return (try JSONObject(parsing: parts[0]), try JSONObject(parsing: parts[1]))
     }
 
+    /// A header field without a proof would only be refused, and nothing would say why.
+    @Test func givesNoHeaderFieldWithoutItsProof() async throws {
+        let provider = try provider()
+        let result = try await application(provider).acquireTokenSilentlyOrInteractively(scopes: ["read"])
+        var request = HTTPRequest(.get, to: try #require(URL(string: provider.resourceAddress)))
+        let error = try await expectError(.invalidArgument) { try result.authorizationHeader(for: request) }
+        #expect(error.message.contains("authorize(_:nonce:)"))
+        try result.authorize(&request)
+        #expect(request.headerFields[.authorization] == "DPoP \(result.accessToken)")
+    }
+
     @Test func provesItsKeyWithEachRequest() async throws {
         let provider = try provider()
         let application = try application(provider)
