@@ -26,8 +26,27 @@ package struct ListeningSockets {
         throw LoopbackServerError.noFreePort
     }
 
+    /// Sockets that listen already, at one port of the loopback addresses; `nil` for others.
+    package init?(listening descriptors: [SharedDescriptor]) {
+        var ports: Set<UInt16> = []
+        hosts = []
+        for descriptor in descriptors {
+            var address = LoopbackAddress()
+            var length = address.length
+            guard unsafe address.withMutablePointer({ unsafe getsockname(descriptor.raw, $0, &length) }) == 0,
+                address.isLoopback
+            else { return nil }
+            ports.insert(address.port)
+            hosts.append(address.isIPv6 ? .ipv6 : .ipv4)
+        }
+        guard ports.count == 1, let port = ports.first else { return nil }
+        (self.descriptors, self.port) = (descriptors, port)
+    }
+
+    private init(at port: UInt16) { (descriptors, hosts, self.port) = ([], [], port) }
+
     private static func open(_ hosts: [LoopbackServer.Host], port: UInt16) throws -> ListeningSockets {
-        var sockets = ListeningSockets(descriptors: [], hosts: [], port: port)
+        var sockets = ListeningSockets(at: port)
         var missing = LoopbackServer.Host.ipv4
         for host in hosts {
             do {

@@ -51,6 +51,8 @@ package struct ForwardedExchange: Sendable {
 package final class Forwarder: Sendable {
     private struct State {
         var clients: [Int32: SharedDescriptor] = [:]
+        /// When the last one left.
+        var quiet = ContinuousClock.now
         var keptBytes = 0
         var isStopped = false
     }
@@ -88,13 +90,18 @@ package final class Forwarder: Sendable {
     /// The number of connections of clients.
     package var clients: Int { state.withLock { $0.clients.count } }
 
-    /// Stops listening, and ends all connections. Requests that wait for the desk end when it answers.
-    package func stop() {
+    /// Since when there is no client; `nil` while there is one.
+    package var idleSince: ContinuousClock.Instant? { state.withLock { $0.clients.isEmpty ? $0.quiet : nil } }
+
+    /// Takes no more clients, and ends all connections. Requests that wait for the desk end when it answers.
+    ///
+    /// - Parameter leavesSockets: Whether the sockets go on listening, for another forwarder.
+    package func stop(leavesSockets: Bool = false) {
         let clients = state.withLock { state in
             state.isStopped = true
             return Array(state.clients.values)
         }
-        for socket in listeners + clients { _ = shutdown(socket.raw, Int32(SHUT_RDWR)) }
+        for socket in (leavesSockets ? [] : listeners) + clients { _ = shutdown(socket.raw, Int32(SHUT_RDWR)) }
         signal()
     }
 
@@ -130,17 +137,28 @@ package final class Forwarder: Sendable {
 
     /// - Returns: Whether there was a thread for the client.
     private func admit(_ socket: SharedDescriptor, _ peer: LoopbackPeer?) -> Bool {
-        state.withLock { $0.clients[socket.raw] = socket }
+        let isLate = state.withLock { state in
+            if !state.isStopped { state.clients[socket.raw] = socket }
+            return state.isStopped
+        }
+        guard !isLate else { return true }
         do {
             try DetachedThread.start(stackBytes: 256 * 1024) { [self] in
                 ForwardedConnection(socket, of: self).run(peer)
-                state.withLock { _ = $0.clients.removeValue(forKey: socket.raw) }
+                leave(socket)
                 signal()
             }
             return true
         } catch {
-            state.withLock { _ = $0.clients.removeValue(forKey: socket.raw) }
+            leave(socket)
             return false
+        }
+    }
+
+    private func leave(_ socket: SharedDescriptor) {
+        state.withLock { state in
+            state.clients[socket.raw] = nil
+            state.quiet = .now
         }
     }
 

@@ -92,6 +92,22 @@ import Testing
         #expect(throws: RawConnection.Failure.self) { try forwarder.connect() }
     }
 
+    /// systemd starts another forwarder at the same sockets, and waits for an end of this one without clients.
+    @Test func leavesItsSocketsToAnother() async throws {
+        let upstream = try Upstream { [hello] _ in hello }
+        let forwarder = try RunningForwarder(to: "127.0.0.1:\(upstream.port)")
+        let begun = try #require(forwarder.forwarder.idleSince)
+        var client: RawConnection? = try forwarder.connect()
+        #expect(try await eventually { forwarder.forwarder.idleSince == nil })
+        client?.send("GET")
+        client = nil
+        #expect(try await eventually { forwarder.forwarder.idleSince ?? begun > begun })
+        forwarder.forwarder.stop(leavesSockets: true)
+        let waiting = try forwarder.connect()
+        #expect(forwarder.forwarder.clients == 0)
+        withExtendedLifetime((client, waiting)) {}
+    }
+
     @Test func endsAClientThatSendsNoHead() async throws {
         var limits = ForwardingLimits()
         limits.idle = .milliseconds(200)

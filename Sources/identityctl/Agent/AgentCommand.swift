@@ -41,7 +41,17 @@ extension AgentSocketOption {
     func given(_ environment: Variables) throws -> Given {
         if let socket { return Given(text: socket, origin: "--socket") }
         if let agent = environment.agent { return agent }
-        return Given(text: try AgentSocket.defaultPath(environment), origin: "--socket")
+        return Given(text: try Self.defaultPath(environment), origin: "--socket")
+    }
+
+    /// The default socket, in the directory that the system makes for each person's session.
+    ///
+    /// - Throws: `UsageError` where there is no such directory.
+    static func defaultPath(_ environment: Variables) throws -> String {
+        guard let directory = environment.runtimeDirectory else {
+            throw UsageError("XDG_RUNTIME_DIR is not set here, so the agent's socket has no place. Give --socket PATH.")
+        }
+        return "\(directory)/identityctl/agent.sock"
     }
 
     /// Returns the socket for control, whose places are not another machine's; where there is none, the forwarded one.
@@ -89,9 +99,13 @@ struct AgentRunCommand: ToolCommand {
             signIn: { try await $0.signIn() },
             make: { try session.application($0.options, under: $0.environment, isOne: false) }
         )
-        let activated = try AgentSocket.activated(environment)
+        let passed = try AgentSocket.activated { environment[$0] }
+        guard passed.count < 2 else {
+            throw SystemFailure("systemd passed other than one socket. Look at the agent's socket unit.")
+        }
+        let activated = passed.first?.socket
         let path =
-            try activated.flatMap(AgentSocket.path) ?? socket.socket ?? AgentSocket.defaultPath(environment)
+            try activated.flatMap(AgentSocket.path) ?? socket.socket ?? AgentSocketOption.defaultPath(environment)
         guard path.hasPrefix("/") else { throw UsageError("--socket: the path of a socket begins with /.") }
         let place = try AgentPlace(path, activated: activated)
         defer { withExtendedLifetime(place) {} }

@@ -101,7 +101,7 @@ final class AgentPlace: Sendable {
         throw taken(path, owner)
     }
 
-    private static func listen(at path: String) throws -> SharedDescriptor {
+    static func listen(at path: String) throws -> SharedDescriptor {
         do {
             return try UnixSocket.listen(at: path, backlog: 128)
         } catch let error as SystemCallError {

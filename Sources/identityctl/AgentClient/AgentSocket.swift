@@ -7,33 +7,26 @@ import SystemSupport
 
 /// The sockets of an agent.
 enum AgentSocket {
-    /// The default socket, in the directory that the system makes for each person's session.
-    ///
-    /// - Throws: `UsageError` where there is no such directory.
-    static func defaultPath(_ environment: Variables) throws -> String {
-        guard let directory = environment.runtimeDirectory else {
-            throw UsageError("XDG_RUNTIME_DIR is not set here, so the agent's socket has no place. Give --socket PATH.")
-        }
-        return "\(directory)/identityctl/agent.sock"
-    }
-
     /// The socket that takes `lock`, `unlock`, `stop`. It is not forwarded, so no other machine can unlock an agent.
     static func controlPath(_ path: String) -> String { path + ".control" }
 
-    /// The listening socket that systemd passes to this process; `nil` if it passes none.
+    /// The listening sockets that systemd passes to this process, with their names; none if it passes none.
     ///
-    /// - SeeAlso: sd_listen_fds(3)
-    static func activated(_ environment: Variables) throws -> SharedDescriptor? {
-        guard let process = environment["LISTEN_PID"], Int32(process) == getpid() else { return nil }
-        guard environment["LISTEN_FDS"] == "1" else {
-            throw SystemFailure("systemd passed other than one socket. Look at the agent's socket unit.")
+    /// - Parameter variable: Returns the value of a variable.
+    /// - SeeAlso: sd_listen_fds_with_names(3)
+    static func activated(_ variable: (String) -> String?) throws -> [(name: String, socket: SharedDescriptor)] {
+        guard let process = variable("LISTEN_PID"), Int32(process) == getpid() else { return [] }
+        let names = variable("LISTEN_FDNAMES")?.split(separator: ":", omittingEmptySubsequences: false) ?? []
+        let count = variable("LISTEN_FDS").flatMap { Int($0) } ?? 0
+        return try (0..<max(0, min(count, 1024))).map { index in
+            let raw = Int32(3 + index)
+            var isListening: Int32 = 0
+            var size = socklen_t(MemoryLayout<Int32>.size)
+            guard unsafe getsockopt(raw, SOL_SOCKET, SO_ACCEPTCONN, &isListening, &size) == 0, isListening == 1,
+                fcntl(raw, F_SETFD, FD_CLOEXEC) == 0, fcntl(raw, F_SETFL, O_NONBLOCK) == 0
+            else { throw SystemFailure("systemd passed no listening socket. Look at the socket units.") }
+            return (index < names.count ? String(names[index]) : "", SharedDescriptor(raw))
         }
-        var isListening: Int32 = 0
-        var size = socklen_t(MemoryLayout<Int32>.size)
-        guard unsafe getsockopt(3, SOL_SOCKET, SO_ACCEPTCONN, &isListening, &size) == 0, isListening == 1,
-            fcntl(3, F_SETFD, FD_CLOEXEC) == 0, fcntl(3, F_SETFL, O_NONBLOCK) == 0
-        else { throw SystemFailure("systemd passed no listening socket. Look at the agent's socket unit.") }
-        return SharedDescriptor(3)
     }
 
     /// The path that a listening socket is bound to.

@@ -97,9 +97,10 @@ extension ExecCommand {
         let host = ForwardHost(directories, in: session, level: try output.level(session.environment))
         let phantom = ForwardRecord.newPhantom()
         do {
-            let port = try host.start(profile, lines, ForwardRecord(phantom: phantom, port: 0), socket: nil)
+            let sockets = try ForwardHost.Sockets(opening: 0, of: profile.name, path: nil)
+            try host.start(profile, lines, phantom: phantom, at: sockets)
             let place = ForwardRecipe.Place(
-                port: port,
+                port: sockets.port,
                 phantom: phantom,
                 path: lines.path,
                 server: lines.address.origin + lines.path

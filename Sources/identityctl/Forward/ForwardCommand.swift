@@ -18,7 +18,7 @@ struct ForwardCommand: AsyncParsableCommand {
             """,
         subcommands: [
             ForwardRunCommand.self, ForwardAddressCommand.self, ForwardStatusCommand.self, ForwardStopCommand.self,
-            ForwardNewPhantomCommand.self, ForwardConnectCommand.self,
+            ForwardNewPhantomCommand.self, ForwardInstallCommand.self, ForwardConnectCommand.self,
         ],
         defaultSubcommand: ForwardRunCommand.self
     )
@@ -41,6 +41,14 @@ struct ForwardRunCommand: ToolCommand {
     )
     var profiles: [String] = []
 
+    @Option(
+        help: ArgumentHelp(
+            "With sockets of systemd: end when no program was connected for so long, such as 10m.",
+            valueName: "time"
+        )
+    )
+    var exitIdleTime: String?
+
     @OptionGroup var output: OutputOptions
 
     func run(in session: Session) async throws {
@@ -48,12 +56,27 @@ struct ForwardRunCommand: ToolCommand {
             throw SystemFailure("The system does not let the forwarder keep its memory secret", number: errno)
         }
         let variables = session.environment
+        let idleTime = try exitIdleTime.map { text in
+            guard let time = Given(text: text, origin: "").time else {
+                throw UsageError("--exit-idle-time: give a time such as 10m.")
+            }
+            return time
+        }
         let directory = try ProfileDirectory(variables)
-        let place = try AgentPlace(ForwardPlace.control(variables), of: .forwarder)
+        let passed = try AgentSocket.activated { variables[$0] }
+        let control = passed.first { $0.name == ForwardUnits.control }?.socket
+        let place = try AgentPlace(ForwardPlace.control(variables), activated: control, of: .forwarder)
         defer { withExtendedLifetime(place) {} }
         let host = ForwardHost(directory, in: session, level: try output.level(variables))
         do {
-            try start(host, directory, session)
+            let sockets = Dictionary(grouping: passed) { $0.name }.mapValues { $0.map { $0.socket } }
+            try start(host, directory, sockets, session)
+            let idle = Task {
+                guard let idleTime, !passed.isEmpty else { return }
+                try await host.waitUntilIdle(for: idleTime)
+                host.stopped.finish(.success(()))
+            }
+            defer { idle.cancel() }
             try await serve(host, place, session)
         } catch {
             await host.finish()
@@ -80,12 +103,21 @@ struct ForwardRunCommand: ToolCommand {
     }
 
     /// Begins to listen for the profiles. If none was named, one that cannot be served is only told.
-    private func start(_ host: ForwardHost, _ directory: ProfileDirectory, _ session: Session) throws {
+    ///
+    /// - Parameter passed: The sockets of systemd, by the names of the profiles; empty without systemd.
+    private func start(
+        _ host: ForwardHost,
+        _ directory: ProfileDirectory,
+        _ passed: [String: [SharedDescriptor]],
+        _ session: Session
+    ) throws {
         let named = try session.environment.words("profile", profiles)
         let names =
             try named.isEmpty
             ? directory.names() : named.map { try ProfileName(Given(text: $0, origin: "--profile")) }
         var (count, failure) = (0, nil as (any Error)?)
+        var unserved = passed
+        unserved[ForwardUnits.control] = nil
         for name in names {
             do {
                 let profile = try directory.profile(named: name)
@@ -93,25 +125,45 @@ struct ForwardRunCommand: ToolCommand {
                     guard named.isEmpty else { throw UsageError(Self.hasNoLine(name)) }
                     continue
                 }
-                let socket = try ForwardPlace.socket(of: name, session.environment)
-                try AgentPlace.makeDirectory(of: socket, for: .forwarder)
                 let record = try ForwardRecord.kept(for: lines, in: directory)
-                let port = try host.start(profile, lines, record, socket: socket)
-                session.console.line("\(name): \(ForwardPlace.url(of: lines, at: port)) leads to \(lines.address.text)")
+                let sockets: ForwardHost.Sockets
+                if passed.isEmpty {
+                    let path = try ForwardPlace.socket(of: name, session.environment)
+                    sockets = try ForwardHost.Sockets(opening: record.port, of: name, path: path)
+                } else {
+                    sockets = try ForwardHost.Sockets(passed: passed[name.text] ?? [])
+                    guard sockets.port == record.port else {
+                        let advice = "To have it hold the ports of the profiles, run: identityctl forward install"
+                        throw SystemFailure("systemd does not hold port \(record.port). \(advice)")
+                    }
+                }
+                try host.start(profile, lines, phantom: record.phantom, at: sockets)
+                let url = ForwardPlace.url(of: lines, at: sockets.port)
+                session.console.line("\(name): \(url) leads to \(lines.address.text)")
                 count += 1
+                unserved[name.text] = nil
             } catch {
                 guard named.isEmpty else { throw error }
                 let reason = PlainReport.sentence(error)
                 session.console.line("Warning: nothing is passed on for the profile '\(name)'. \(reason)")
                 failure = error
+                if let sockets = unserved.removeValue(forKey: name.text) {
+                    try host.refuse(reason, at: ForwardHost.Sockets(passed: sockets), of: name.text)
+                }
             }
         }
-        if count > 0 {
+        for (name, sockets) in unserved {
+            let reason = "The profile '\(name.printable)' has no line 'forward'. Run: identityctl forward install"
+            try host.refuse(reason, at: ForwardHost.Sockets(passed: sockets), of: name)
+        }
+        if count > 0 || !passed.isEmpty {
             session.console.line("The forwarder listens. To see what programs need: identityctl forward address NAME")
             return
         }
-        throw failure ?? UsageError("No profile has a line 'forward'. Add one: \(Self.addition("NAME"))")
+        throw failure ?? UsageError(Self.noLine)
     }
+
+    static var noLine: String { "No profile has a line 'forward'. Add one: \(addition("NAME"))" }
 
     static func hasNoLine(_ name: ProfileName) -> String {
         "The profile '\(name)' has no line 'forward'. Add one: \(addition(name.text))"

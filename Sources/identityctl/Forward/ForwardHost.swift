@@ -13,8 +13,7 @@ import TokenForwarding
 final class ForwardHost: Sendable {
     fileprivate struct Route: Sendable {
         let lines: ForwardLines
-        let url: String
-        let socket: String?
+        let sockets: Sockets
         let forwarders: [Forwarder]
         let tokens: ForwardTokens
     }
@@ -25,6 +24,7 @@ final class ForwardHost: Sendable {
     private let logger: Logger
     private let level: Logger.Level
     private let routes = Mutex<[Route]>([])
+    private let refusing = Mutex<[Forwarder]>([])
     /// Settled when a person ends the forwarder.
     let stopped = Promise<Void>()
 
@@ -35,15 +35,10 @@ final class ForwardHost: Sendable {
         self.level = level
     }
 
-    /// Begins to listen for a profile.
+    /// Begins to take clients for a profile.
     ///
-    /// - Parameters:
-    ///   - record: The phantom, and the port.
-    ///   - socket: The path of the socket beside the port; `nil` for none.
-    /// - Returns: The port, which is any free one if the record has 0.
-    /// - Throws: `SystemFailure`, also if the port is taken; `UsageError`.
-    @discardableResult
-    func start(_ profile: Profile, _ lines: ForwardLines, _ record: ForwardRecord, socket: String?) throws -> UInt16 {
+    /// - Throws: `SystemFailure` without threads or descriptors; `UsageError`.
+    func start(_ profile: Profile, _ lines: ForwardLines, phantom: String, at sockets: Sockets) throws {
         let tokens = ForwardTokens(lines, variables, console, level)
         let login = tokens.login
         let desk = ForwardDesk(
@@ -51,33 +46,38 @@ final class ForwardHost: Sendable {
             explain: { ForwardingProblem($0, signingInBy: login) },
             tokens.token
         )
-        let advice =
-            "End that program, or choose another port: identityctl profile set \(lines.name) forward-port=NUMBER"
-        let sockets = try ForwardRecord.open(record.port, advice: advice)
-        var places = [(ForwardingRoute.Place.port(sockets.port), sockets.descriptors)]
-        if let socket { places.append((.socket, [try Self.listen(at: socket)])) }
         var forwarders: [Forwarder] = []
         do {
-            for (place, listeners) in places {
-                let route = try lines.route(profile, phantom: record.phantom, isSocket: place == .socket, variables)
+            for (place, listeners) in sockets.places {
+                let route = try lines.route(profile, phantom: phantom, isSocket: place == .socket, variables)
                 let note: @Sendable (ForwardedExchange) -> Void = { [logger] in logger.note($0) }
                 forwarders.append(
                     try Forwarder(route, at: place, listeners: listeners, desk: desk, note: note)
                 )
             }
         } catch {
-            for forwarder in forwarders { forwarder.stop() }
+            for forwarder in forwarders { forwarder.stop(leavesSockets: true) }
             throw error
         }
-        let route = Route(
-            lines: lines,
-            url: ForwardPlace.url(of: lines, at: sockets.port),
-            socket: socket,
-            forwarders: forwarders,
-            tokens: tokens
-        )
+        let route = Route(lines: lines, sockets: sockets, forwarders: forwarders, tokens: tokens)
         routes.withLock { $0.append(route) }
-        return sockets.port
+    }
+
+    /// Answers with the reason at sockets of systemd for which there is no route: programs would wait in vain.
+    func refuse(_ reason: String, at sockets: Sockets, of name: String) throws {
+        let route = ForwardingRoute(name: name, authority: "localhost", phantom: "", access: .user)
+        for (place, listeners) in sockets.places {
+            let refusal = Refusal(problem: ForwardingProblem(.refusedByPolicy, reason))
+            let forwarder = try Forwarder(route, at: place, listeners: listeners, desk: refusal)
+            refusing.withLock { $0.append(forwarder) }
+        }
+    }
+
+    /// A desk without tokens.
+    private struct Refusal: TokenDesk {
+        let problem: ForwardingProblem
+
+        func token(for wish: TokenWish) throws(ForwardingProblem) -> String { throw problem }
     }
 
     /// Ends all connections, and removes the sockets.
@@ -86,8 +86,22 @@ final class ForwardHost: Sendable {
             defer { routes = [] }
             return routes
         }
-        for route in routes { Self.stop(route) }
+        for forwarder in refusing.withLock(\.self) { forwarder.stop(leavesSockets: true) }
+        for route in routes {
+            for forwarder in route.forwarders { forwarder.stop(leavesSockets: route.sockets.areSystemds) }
+            route.sockets.remove()
+        }
         for route in routes { await route.tokens.finish() }
+    }
+
+    /// Waits until no route has had a client for so long.
+    func waitUntilIdle(for time: Duration) async throws {
+        while true {
+            let quiet = routes.withLock { $0.flatMap(\.forwarders).map(\.idleSince) }
+            let last: ContinuousClock.Instant = quiet.contains(nil) ? .now : quiet.compactMap(\.self).max() ?? .now
+            guard last + time > .now else { return }
+            try await Task.sleep(until: last + time, clock: .continuous)
+        }
     }
 
     /// Returns the answer to a request of a command.
@@ -121,31 +135,65 @@ final class ForwardHost: Sendable {
             return routes.remove(at: index)
         }
         guard let found else { return }
-        Self.stop(found)
+        // The sockets stay, so that no other program gets the port meanwhile.
+        for forwarder in found.forwarders { forwarder.stop(leavesSockets: true) }
         await found.tokens.finish()
         let profile = try directory.profile(named: found.lines.name)
         guard let lines = try ForwardLines(profile) else { return }
         let record = try ForwardRecord.kept(for: lines, in: directory)
-        try start(profile, lines, record, socket: found.socket)
+        try start(profile, lines, phantom: record.phantom, at: found.sockets)
     }
+}
 
-    private static func stop(_ route: Route) {
-        for forwarder in route.forwarders { forwarder.stop() }
-        if let socket = route.socket { unsafe unlink(socket) }
-    }
+extension ForwardHost {
+    /// The sockets at which a route listens.
+    struct Sockets: Sendable {
+        let port: UInt16
+        /// Whether systemd holds them, so that they stay.
+        let areSystemds: Bool
+        fileprivate let places: [(ForwardingRoute.Place, [SharedDescriptor])]
+        /// The path of the socket beside the port; `nil` for none.
+        fileprivate let path: String?
 
-    private static func listen(at path: String) throws -> SharedDescriptor {
-        do {
-            return try UnixSocket.listen(at: path, backlog: 128)
-        } catch let error as SystemCallError {
-            throw SystemFailure("The socket \(path.printable) could not be made", number: error.number)
+        /// Listens at the port of a route, and at a path.
+        ///
+        /// - Parameter port: 0 for any that is free.
+        /// - Throws: `SystemFailure`, also if the port is taken.
+        init(opening port: UInt16, of name: ProfileName, path: String?) throws {
+            let advice = "End that program, or choose another port: identityctl profile set \(name) forward-port=NUMBER"
+            let sockets = try ForwardRecord.open(port, advice: advice)
+            var places = [(ForwardingRoute.Place.port(sockets.port), sockets.descriptors)]
+            if let path {
+                try AgentPlace.makeDirectory(of: path, for: .forwarder)
+                places.append((.socket, [try AgentPlace.listen(at: path)]))
+            }
+            (self.port, areSystemds, self.places, self.path) = (sockets.port, false, places, path)
+        }
+
+        /// Takes the sockets that systemd holds for a route.
+        ///
+        /// - Throws: `SystemFailure` without a port.
+        init(passed sockets: [SharedDescriptor]) throws {
+            let paths = sockets.map(AgentSocket.path)
+            let ports = zip(sockets, paths).filter { $1 == nil }.map { $0.0 }
+            let others = zip(sockets, paths).filter { $1 != nil }.map { $0.0 }
+            guard let held = ListeningSockets(listening: ports) else {
+                throw SystemFailure("systemd holds no port for it. Run: identityctl forward install")
+            }
+            places = [(.port(held.port), held.descriptors)] + (others.isEmpty ? [] : [(.socket, others)])
+            (port, areSystemds, path) = (held.port, true, paths.compactMap(\.self).first)
+        }
+
+        fileprivate func remove() {
+            if let path, !areSystemds { unsafe unlink(path) }
         }
     }
 }
 
 extension ForwardHost.Route {
     fileprivate var report: JSONObject {
-        var report = ForwardPlace.report(lines, url: url, socket: socket)
+        let url = ForwardPlace.url(of: lines, at: sockets.port)
+        var report = ForwardPlace.report(lines, url: url, socket: sockets.path)
         report["clients"] = .integer(forwarders.reduce(0) { $0 + $1.clients })
         return report
     }

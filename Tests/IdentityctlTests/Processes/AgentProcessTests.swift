@@ -20,6 +20,21 @@ import Testing
         return (agent, ["IDENTITYCTL_AGENT": path], path)
     }
 
+    @Test(.timeLimit(.minutes(1))) func takesTheSocketOfSystemd() async throws {
+        let person = try await Person()
+        let token = try await person.login()
+        let path = "\(person.home)/a.sock"
+        let socket = try UnixSocket.listen(at: path)
+        let errors = "\(person.home)/errors"
+        let agent = try ActivatedTool(["agent"], person.variables, [("a.socket", socket)], errorsIn: errors)
+        let outcome = try await Tool.run(["token", "--profile", "work"], ["IDENTITYCTL_AGENT": path])
+        #expect(outcome.output == "\(token)\n", "\(outcome) \(agent.errors)")
+        #expect(try await person.run(["agent", "stop", "--socket", path]).status == 0)
+        #expect(try await agent.status() == 0 && SystemCall.exists(path))
+        let two = try ActivatedTool(["agent"], person.variables, [("a", socket), ("b", socket)], errorsIn: errors)
+        #expect(try await two.status() == 1 && two.errors.contains("other than one socket"), "\(two.errors)")
+    }
+
     @Test(.timeLimit(.minutes(1))) func givesATokenToAProgramThatHasNoProviderAndNoStore() async throws {
         let setup = try ToolSetup()
         let bearer = try await setup.signIn()
