@@ -17,8 +17,8 @@ struct DoctorCommand: ToolCommand {
             The command changes nothing, asks no question, opens no browser, and sends no refresh token. If a provider is \
             named, the command reads its published configuration and compares the clocks; with --broker, it asks the identity \
             broker for its version. Each profile has a line, unless one or a client is named. Each tool that asks identityctl \
-            for tokens ('identityctl integrate') has a line, and so have a scheme ('register-scheme') and the agent of \
-            IDENTITYCTL_AGENT. The status is 0, or that of the first lack: 8 browser or display, 4 keyring, its key, token \
+            for tokens ('identityctl integrate') has a line, and so have a scheme ('register-scheme'), the agent of \
+            IDENTITYCTL_AGENT and a profile with a line 'forward'. The status is 0, or that of the first lack: 8 browser or display, 4 keyring, its key, token \
             files or agent, 3 network, 5 an answer that is not believed, or the clock, 2 a sign-in has ended, or that of a tool \
             is missing, 64 a line or file that cannot be used, 1 a helper does not lead here.
             """
@@ -76,7 +76,7 @@ struct DoctorCommand: ToolCommand {
                     _ = try TokenRoute(provider, environment.above(nil), session.lines); return []
                 }
             ),
-            ("variables", true, { MistypedVariable.all(in: environment).map { .lack($0) } }),
+            ("variables", true, { Self.mistyped(environment) }),
             ("browser", true, { try browsers(environment) }),
             (
                 "keyring", true,
@@ -89,6 +89,7 @@ struct DoctorCommand: ToolCommand {
             ("token store", true, { (own.map { [$0.finding] } ?? []) + profiles.map(\.finding) }),
             ("token files", true, { try files(environment, profiles) }),
             ("agent", false, { try await Self.agent(agent) }),
+            ("forwarder", false, { try await ForwardExamination.findings(environment) }),
             (
                 "libcurl", false,
                 { [Examination.curl(try await Self.outcome { try await CurlTransport.libraryVersion() })] }
@@ -113,6 +114,13 @@ struct DoctorCommand: ToolCommand {
             findings.insert(mistake, at: 0)
         }
         return findings
+    }
+
+    private static func mistyped(_ environment: Variables) -> [Finding] {
+        MistypedVariable.all(in: environment).map { wrong in
+            let advice = "Did you mean \(wrong.meant)? Set that in its place."
+            return .lack("variable", "\(wrong.name) is none of this tool's", advice, .usage)
+        }
     }
 
     private func browsers(_ environment: Variables) throws -> [Finding] {

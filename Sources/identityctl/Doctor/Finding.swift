@@ -54,11 +54,6 @@ struct Finding: Hashable, Sendable {
 }
 
 extension Finding {
-    static func lack(_ wrong: MistypedVariable) -> Finding {
-        let advice = "Did you mean \(wrong.meant)? Set that in its place."
-        return lack("variable", "\(wrong.name) is none of this tool's", advice, .usage)
-    }
-
     /// Returns a lack with the command that ends it, if that is a sign-in with `options`.
     static func lack(_ check: String, _ found: String, _ error: any Error, signingInWith options: SharedOptions)
         -> Finding

@@ -220,9 +220,8 @@ struct ForwardAddressCommand: ForwardRouteCommand {
         if showPhantom { report["phantom"] = .string(record.phantom) }
         if session.isJSON { return try session.result(report.line + "\n") }
         try session.result(PlainReport.claims(report, inColumns: StandardStream.output.isTerminal))
-        let proxies = ["http_proxy", "HTTP_PROXY", "all_proxy", "ALL_PROXY"]
-        if proxies.contains(where: { session.environment[$0] != nil }) {
-            session.console.line("Some programs would send this to your proxy. Set: no_proxy=\(ForwardRecipe.direct)")
+        if let hosts = ForwardRecipe.missingExceptions({ session.environment[$0] }) {
+            session.console.line("Some programs would send this to your proxy. Set: no_proxy=\(hosts)")
         }
     }
 }

@@ -2,6 +2,7 @@
 
 import IdentityClient
 import OAuthWire
+import SystemSupport
 import TokenForwarding
 
 /// The lines of a profile about its forwarder: where requests go with the token, and which.
@@ -15,6 +16,8 @@ struct ForwardLines: Hashable, Sendable {
     let port: UInt16?
     /// How long a request waits for the sign-in that it began.
     let wait: Duration
+    /// The line `forward-access`; `nil` without it.
+    let access: ForwardingRoute.Access?
     /// All that a forwarder is started with.
     private let lines: [String]
 
@@ -25,7 +28,8 @@ struct ForwardLines: Hashable, Sendable {
         wait = try profile.given("forward-wait").map(Self.wait) ?? .seconds(50)
         lines = profile.lines.filter { $0.name.hasPrefix("forward") || ["proxy", "ca-file"].contains($0.name) }
             .map { "\($0.name)=\($0.value)" }
-        _ = try (Self.access(profile), Self.permissions(profile), Self.field(profile), Self.statuses(profile))
+        access = try Self.access(profile)
+        _ = try (Self.permissions(profile), Self.field(profile), Self.statuses(profile))
         guard let forward = profile.given("forward") else { return nil }
         // The name 'localhost' could be another computer's.
         guard let address = WebAddress(forward.text), address.scheme == "https" || address.host != "localhost",
@@ -35,7 +39,8 @@ struct ForwardLines: Hashable, Sendable {
         }
         guard try TokenReach(of: profile).includes(address.text) else {
             throw forward.error(
-                "the profile does not serve this address. If it may have the token, add a line: serves = ADDRESS"
+                "the profile does not serve this address. If it may have the token, run: identityctl profile set \(profile.name) "
+                    + "serves+=\(address.text.shellWord)"
             )
         }
         guard try AgentConfirmation(profile.given("agent-confirm")) == .never else {
@@ -65,7 +70,7 @@ struct ForwardLines: Hashable, Sendable {
             authority: address.environment,
             path: address.path,
             phantom: phantom,
-            access: try Self.access(profile) ?? (isSocket ? .user : .both)
+            access: access ?? (isSocket ? .user : .both)
         )
         route.allowed = try Self.permissions(profile)
         route.tokenField = try Self.field(profile)

@@ -69,6 +69,15 @@ enum ForwardRecipe: String, CaseIterable, Sendable {
         """
     }
 
+    /// The value of `no_proxy` without which programs send requests for the forwarder to a proxy; `nil` if they do not.
+    static func missingExceptions(_ variable: (String) -> String?) -> String? {
+        let proxies = ["http_proxy", "HTTP_PROXY", "all_proxy", "ALL_PROXY"].compactMap(variable)
+        let known = variable("no_proxy") ?? variable("NO_PROXY")
+        let hosts = known?.split { ", ".contains($0) } ?? []
+        let isExcepted = hosts.contains("*") || hosts.contains("127.0.0.1")
+        return proxies.isEmpty || isExcepted ? nil : withoutProxy(beside: known)
+    }
+
     /// The hosts without a proxy beside those that a variable names.
     static func withoutProxy(beside hosts: String?) -> String {
         hosts.map { $0 == "*" ? "*" : "\($0),\(direct)" } ?? direct

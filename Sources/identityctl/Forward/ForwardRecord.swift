@@ -1,5 +1,6 @@
 // Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
 
+import Glibc
 import IdentityClient
 import LoopbackHTTP
 import OAuthWire
@@ -16,20 +17,26 @@ struct ForwardRecord: Hashable, Sendable {
 }
 
 extension ForwardRecord {
+    /// Returns the record of a route; `nil` before ``kept(for:in:)`` has made it.
+    ///
+    /// - Throws: `UsageError` without a home directory, or for a damaged file, or one that others can read; `SystemFailure`.
+    static func found(for lines: ForwardLines, in directory: ProfileDirectory) throws -> ForwardRecord? {
+        try read(path(of: lines.name, in: directory))?.at(lines.port)
+    }
+
     /// Returns the record of a route; the first call makes it.
     ///
-    /// - Throws: `UsageError` without a home directory, or for a damaged file; `SystemFailure`.
+    /// - Throws: As ``found(for:in:)``.
     static func kept(for lines: ForwardLines, in directory: ProfileDirectory) throws -> ForwardRecord {
-        let path = try path(of: lines.name, in: directory)
-        if let kept = try read(path) { return kept.at(lines.port) }
+        if let kept = try found(for: lines, in: directory) { return kept }
         let new = ForwardRecord(phantom: newPhantom(), port: try lines.port ?? freePort())
         do {
-            try new.write(to: path, in: .free)
+            try new.write(to: path(of: lines.name, in: directory), in: .free)
             return new
         } catch let taken as UsageError {
             // Another process was faster.
-            guard let kept = try read(path) else { throw taken }
-            return kept.at(lines.port)
+            guard let kept = try found(for: lines, in: directory) else { throw taken }
+            return kept
         }
     }
 
@@ -69,12 +76,14 @@ extension ForwardRecord {
     }
 
     private static func read(_ path: String) throws -> ForwardRecord? {
-        guard let (bytes, mode) = try ProfileDirectory.read(path) else { return nil }
-        guard mode & 0o077 == 0 else {
-            throw UsageError(
-                "\(path.printable): others can read the phantom in this file. For another one, run: rm \(path.shellWord)"
-            )
+        let file = try PlainFile.read(path, atMost: 4096) { status in
+            guard status.st_uid == geteuid(), status.st_mode & 0o077 == 0 else {
+                throw UsageError(
+                    "\(path.printable): others can read the phantom in this file. For another one, run: rm \(path.shellWord)"
+                )
+            }
         }
+        guard let bytes = file?.bytes else { return nil }
         guard let content = try? JSONObject(parsing: bytes), let phantom = content.string("phantom"),
             phantom.utf8.count >= 32, phantom.utf8.areAlphanumeric(or: "_-"),
             let port = content.integer("port").flatMap(UInt16.init(exactly:)), port > 0
