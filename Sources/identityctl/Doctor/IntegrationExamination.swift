@@ -81,7 +81,8 @@ struct IntegrationExamination {
         let isServer = tool.asks == .servers
         let usual = try? ProfileDirectory(session.environment).usualName()
         let profile = use.profile ?? (isServer || found == usual ? nil : found?.text)
-        let server = isServer ? ["--resource", use.resource ?? "", "--name", use.label] : []
+        let server =
+            isServer && use.options.isEmpty ? ["--resource", use.resource ?? "", "--name", use.label] : use.options
         let account = use.account.map { ["--account", $0] } ?? []
         let words = ["identityctl", "integrate", tool.name]
         return Home.line(words + server + (profile.map { ["--profile", $0] } ?? []) + account)

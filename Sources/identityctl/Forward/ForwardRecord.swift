@@ -40,6 +40,22 @@ extension ForwardRecord {
         }
     }
 
+    /// Returns the route that a program's settings mean, by their phantom, or else by their port; `nil` if there is none.
+    static func route(at origin: String, showing phantom: String, in directory: ProfileDirectory) -> (
+        lines: ForwardLines, record: ForwardRecord
+    )? {
+        // A profile that cannot be used has no route.
+        let routes = ((try? directory.names()) ?? []).compactMap {
+            name -> (lines: ForwardLines, record: ForwardRecord)? in
+            guard let profile = try? directory.profile(named: name), let lines = try? ForwardLines(profile),
+                let record = try? found(for: lines, in: directory)
+            else { return nil }
+            return (lines, record)
+        }
+        return routes.first { $0.record.phantom == phantom }
+            ?? routes.first { "http://127.0.0.1:\($0.record.port)" == origin }
+    }
+
     /// Puts another phantom into the record. The old one opens nothing any more, once the forwarder has read the new one.
     ///
     /// - Throws: As ``kept(for:in:)``.

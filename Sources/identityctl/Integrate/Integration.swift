@@ -14,6 +14,8 @@ struct IntegratedTool: Sendable {
 
     let name: String
     let asks: Subject
+    /// Whether it can be told to ask a gateway for its model.
+    let hasGateway: Bool
     /// The way in which the tool starts a server, if it asks for servers.
     let start: MCPHostStart
     private let make: @Sendable (Home) -> any Integration
@@ -21,10 +23,11 @@ struct IntegratedTool: Sendable {
     init(
         name: String,
         asks: Subject = .addresses,
+        hasGateway: Bool = false,
         start: MCPHostStart = MCPHostStart(),
         _ make: @escaping @Sendable (Home) -> any Integration
     ) {
-        (self.name, self.asks, self.start, self.make) = (name, asks, start, make)
+        (self.name, self.asks, self.hasGateway, self.start, self.make) = (name, asks, hasGateway, start, make)
     }
 
     func integration(in home: Home) -> any Integration { make(home) }
@@ -38,6 +41,8 @@ struct IntegrationSubject: Sendable {
     let addresses: [ServedAddress]
     /// The server, for a tool that asks for servers.
     var server: MCPServerEntry?
+    /// The gateway, in place of a server.
+    var gateway: GatewayEntry?
 }
 
 /// The way to set one tool up. It reads what is there, and plans; ``Change`` does what is planned.
@@ -74,6 +79,8 @@ struct IntegrationUse: Hashable, Sendable {
     var profile: String?
     /// The account that the setting names.
     var account: String?
+    /// The options of 'integrate' by which the setting was made, if it is about a gateway.
+    var options: [String] = []
     /// The directory of the project that the setting is for; `nil` for all.
     var project: String?
     /// The reason why the tool cannot start this program by this setting, a sentence. To set the tool up again ends it.

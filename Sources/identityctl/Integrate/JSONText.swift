@@ -52,11 +52,15 @@ struct JSONText: Hashable, Sendable {
 
     /// Adds a member as the first one of the object at the end of a path, which is made if need be. No member on the path may be
     /// anything but an object, and the object must not have the member.
-    mutating func add(_ name: String, _ value: JSONObject, at path: [String]) {
+    mutating func add(_ name: String, _ value: JSONValue, at path: [String]) {
+        if bytes.isEmpty {
+            bytes = Self.empty
+            update()
+        }
         var depth = path.count
         while depth > 0, opening(at: path.prefix(depth)) == nil { depth -= 1 }
         guard let open = opening(at: path.prefix(depth)) else { return }
-        var text = "\(JSONValue.string(name).jsonText): \(JSONValue.object(value).jsonText)"
+        var text = "\(JSONValue.string(name).jsonText): \(value.jsonText)"
         for container in path[depth...].reversed() { text = "\(JSONValue.string(container).jsonText): {\(text)}" }
         if let next = members(after: open).first {
             let blanks = bytes[..<next.start].reversed().prefix(while: Self.isBlank).reversed()

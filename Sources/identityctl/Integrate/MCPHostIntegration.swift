@@ -76,21 +76,6 @@ struct MCPServerEntry: Hashable, Sendable {
 }
 
 extension IntegratedTool {
-    static let claudeCode = IntegratedTool(
-        name: "claude-code",
-        asks: .servers,
-        start: MCPHostStart(revision: "2025-11-25")
-    ) { home in
-        // https://code.claude.com/docs/en/mcp, "user scope"
-        let directory = home.environment["CLAUDE_CONFIG_DIR"] ?? home.path
-        return MCPHostIntegration(
-            home: home,
-            path: "\(directory)/.claude.json",
-            form: .typed,
-            hasProjects: true,
-            projectFile: ".mcp.json"
-        )
-    }
     static let vscode = IntegratedTool(name: "vscode", asks: .servers) { home in
         // https://code.visualstudio.com/docs/agents/reference/mcp-configuration, "user profile"
         let path = "\(home.configuration)/Code/User/mcp.json"
@@ -131,7 +116,6 @@ extension IntegratedTool {
             projectFile: "opencode.json"
         )
     }
-    static let codex = IntegratedTool(name: "codex", asks: .servers, start: .codex) { LinesIntegration.codex(in: $0) }
 }
 
 /// A program of which a JSON file names the servers of the Model Context Protocol.
@@ -194,7 +178,7 @@ struct MCPHostIntegration: Integration {
             }
             text.replace(server.name, with: entry, at: place)
         } else {
-            text.add(server.name, entry, at: place)
+            text.add(server.name, .object(entry), at: place)
         }
         let target = place.joined(separator: ".")
         return IntegrationPlan(
@@ -313,92 +297,5 @@ extension Home {
         ["IDENTITYCTL_CACHE", "XDG_STATE_HOME", "XDG_CONFIG_HOME"].compactMap { name in
             environment[name].map { (name, $0) }
         }
-    }
-}
-
-extension MCPHostStart {
-    static let codex = MCPHostStart(
-        seconds: 75,
-        variables: [
-            "HOME", "LANG", "LOGNAME", "PATH", "PWD", "SHELL", "SSL_CERT_FILE", "TMPDIR", "USER",
-        ] + LinesIntegration.passedOn
-    )
-}
-
-extension LinesIntegration {
-    /// The variables that Codex passes on by their names. It starts a server with few of them.
-    fileprivate static let passedOn =
-        [
-            "DISPLAY", "WAYLAND_DISPLAY", "XAUTHORITY", "XDG_RUNTIME_DIR", "DBUS_SESSION_BUS_ADDRESS", "BROWSER",
-            "SSH_CONNECTION", "https_proxy", "HTTPS_PROXY", "all_proxy", "ALL_PROXY", "no_proxy", "NO_PROXY",
-        ] + ["agent", "profile", "sign-in", "browser", "proxy", "ca-file"].map(Variables.variable)
-
-    /// Returns the texts of a line until the end of a list. Those of commands are written as in JSON.
-    private static func words(in line: String) -> [String] {
-        let parts = line.utf8.split(separator: UInt8(ascii: "\""), omittingEmptySubsequences: false)
-        let end = parts.indices.first { $0 % 2 == 0 && parts[$0].contains(UInt8(ascii: "]")) } ?? parts.endIndex
-        return parts.indices.filter { $0 % 2 == 1 && $0 < end }.map { String(Substring(parts[$0])) }
-    }
-
-    /// Codex has a table for each server. One line means the same, and stands before all tables. Its usual time for a start is too
-    /// short for a sign-in.
-    ///
-    /// - SeeAlso: [Codex](https://developers.openai.com/codex/mcp), "config.toml"
-    static func codex(in home: Home) -> LinesIntegration {
-        let key = "mcp_servers."
-        return LinesIntegration(
-            tool: .codex,
-            home: home,
-            link: nil,
-            path: "\(home.environment["CODEX_HOME"] ?? "\(home.path)/.codex")/config.toml",
-            lines: { subject in
-                guard let server = subject.server else { return ([], []) }
-                // A string of JSON is one of TOML.
-                func list(_ words: [String]) -> String {
-                    "[\(words.map { JSONValue.string($0).jsonText }.joined(separator: ", "))]"
-                }
-                let values = home.placesOfSignIns.map { "\($0.name) = \(JSONValue.string($0.value).jsonText)" }
-                let items =
-                    [
-                        "command = \(JSONValue.string(home.command).jsonText)", "args = \(list(server.arguments))",
-                        "env_vars = \(list(passedOn))", "startup_timeout_sec = \(MCPHostStart.codex.seconds)",
-                    ] + (values.isEmpty ? [] : ["env = { \(values.joined(separator: ", ")) }"])
-                return (["\(key)\(server.name) = { \(items.joined(separator: ", ")) }"], [])
-            },
-            conflicts: { other, own in
-                let name = own.dropFirst(key.count).prefix { $0 != " " }
-                let plain = other.filter { !" \t\"'\r".contains($0) }
-                return ["[mcp_servers]", "[\(key)\(name)]"].contains(plain) || plain.hasPrefix("mcp_servers=")
-                    || ["=", "."].contains {
-                        plain.hasPrefix("\(key)\(name)\($0)") || plain.hasPrefix("[\(key)\(name)\($0)")
-                    }
-            },
-            use: { line in
-                // The line's own quotes are those of JSON.
-                guard line.hasPrefix(key) else { return nil }
-                let name = line.dropFirst(key.count).prefix { $0 != " " }
-                let words = words(in: line)
-                return MCPServerEntry(name: String(name), words: words)?.use(startedBy: words[0], in: home)
-            },
-            usesOfPerson: { lines in
-                // Each table goes to the next one.
-                let tables = lines.indices.filter { lines[$0].hasPrefix("[") } + [lines.endIndex]
-                return zip(tables, tables.dropFirst()).compactMap { start, end in
-                    let name = lines[start].dropFirst().prefix { $0 != "]" }
-                    let texts = ["command", "args"].flatMap { key in
-                        lines[start..<end].first { $0.hasPrefix(key) }.map { words(in: $0) } ?? []
-                    }
-                    guard name.hasPrefix(key),
-                        let entry = MCPServerEntry(name: String(name.dropFirst(key.count)), words: texts)
-                    else { return nil }
-                    var use = entry.use(startedBy: texts[0], in: home)
-                    // The table is the person's own.
-                    use.problem = use.obstacle.map { "\($0) Correct the command of the table [\(name)]." }
-                    use.obstacle = nil
-                    return use
-                }
-            },
-            replacesSameUse: true
-        )
     }
 }

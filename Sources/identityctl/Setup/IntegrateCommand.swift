@@ -17,7 +17,8 @@ struct IntegrateCommand: ToolCommand {
 
             A program that speaks MCP (claude-code, codex, vscode, cursor, gemini, opencode) gets an entry that starts \
             'identityctl mcp' for the server of --resource, or of the profile's line 'resource'. On a terminal the command then \
-            offers the sign-in, starts the entry as the program will, and says what the program gets. For mail programs, rclone \
+            offers the sign-in, starts the entry as the program will, and says what the program gets. With --gateway, Claude Code \
+            and Codex ask the forwarder for their model in place of that gateway. For mail programs, rclone \
             and Google's libraries, the command shows the lines, and writes none.
 
             With --undo and without --profile and --serves, everything that the tool asks identityctl for is undone. With an \
@@ -45,6 +46,20 @@ struct IntegrateCommand: ToolCommand {
 
     @Option(help: ArgumentHelp("The MCP server that the program shall reach.", valueName: "url"))
     var resource: String?
+
+    @Option(
+        help: ArgumentHelp(
+            "For Claude Code and Codex: the gateway that the program shall ask for its model, through the forwarder.",
+            valueName: "url"
+        )
+    )
+    var gateway: String?
+
+    @Flag(
+        help:
+            "With --gateway: without the forwarder. The program runs 'identityctl helper api-key', and sends the token itself."
+    )
+    var helper = false
 
     @Option(help: ArgumentHelp("The server's name in the program; that of its host unless given.", valueName: "name"))
     var name: String?
@@ -78,8 +93,16 @@ struct IntegrateCommand: ToolCommand {
             let others = "no --resource, --name, --account and --sign-in"
             throw UsageError("\(tool.name) takes \(tool.asks == .servers ? "--resource, and no --serves" : others).")
         }
+        guard gateway == nil ? !helper : tool.hasGateway && resource == nil && name == nil && account == nil && !signIn
+        else {
+            throw UsageError(
+                gateway == nil
+                    ? "--helper: give --gateway URL as well."
+                    : "--gateway is for claude-code and codex, and takes --profile and --helper alone."
+            )
+        }
         guard !signIn || !undo && !dryRun else { throw UsageError("--sign-in goes with neither --undo nor --dry-run.") }
-        let subject = undo ? try undoneSubject(session) : try subject(session)
+        let subject = try gatewaySubject(session, home) ?? (undo ? undoneSubject(session) : subject(session))
         let plan: IntegrationPlan
         if let subject, !undo {
             plan = try await integration.adding(subject)
@@ -154,10 +177,19 @@ struct IntegrateCommand: ToolCommand {
         let options = profile.map { ["--profile", $0] } ?? []
         return Home.line(
             ["identityctl", "integrate", tool.name] + options + serves.flatMap { ["--serves", $0] }
-                + [("--resource", resource), ("--name", name), ("--account", account)].flatMap { option, value in
+                + [("--resource", resource), ("--name", name), ("--account", account), ("--gateway", gateway)].flatMap {
+                    option,
+                    value in
                     value.map { [option, $0] } ?? []
-                } + ["--undo"]
+                } + (helper ? ["--helper"] : []) + ["--undo"]
         )
+    }
+
+    /// Returns the gateway that a program shall ask; `nil` if none is named.
+    private func gatewaySubject(_ session: Session, _ home: Home) throws -> IntegrationSubject? {
+        let named = try session.environment.given("profile", profile).map { try ProfileName($0) }
+        let entry = try gateway.map { try GatewayEntry($0, of: named, byHelper: helper, in: home) }
+        return entry.map { IntegrationSubject(profile: named, addresses: [], gateway: $0) }
     }
 
     /// Returns the server that a program shall reach: that of `--resource`, or of a profile; `nil` if none is named.

@@ -30,8 +30,8 @@ import Testing
     @Test(arguments: files) func restoresEachByte(before: String) throws {
         var text = try text(before)
         let others = text.object(at: ["mcpServers"])?.members.map(\.name) ?? []
-        text.add("new", entry, at: ["mcpServers"])
-        text.add("second", entry, at: ["mcpServers"])
+        text.add("new", .object(entry), at: ["mcpServers"])
+        text.add("second", .object(entry), at: ["mcpServers"])
         #expect(text.object(at: ["mcpServers"])?.members.map(\.name) == ["second", "new"] + others)
         #expect(text.object(at: ["mcpServers", "new"]) == entry)
         text.remove("new", at: ["mcpServers"])
@@ -44,15 +44,25 @@ import Testing
     @Test func keepsWhatTheParserRefuses() throws {
         let before = #"{"history": ["half \ud83d", {"a": 1, "a": 2}], "mcpServers": {"other": {}}}"#
         var text = try text(before)
-        text.add("new", entry, at: ["mcpServers"])
+        text.add("new", .object(entry), at: ["mcpServers"])
         #expect(text.object(at: ["mcpServers", "new"]) == entry && text.has("history") && !text.has("new"))
         text.remove("new", at: ["mcpServers"])
         #expect(String(decoding: text.bytes, as: UTF8.self) == before)
     }
 
+    @Test func addsToAFileOfWhichNothingWasLeft() throws {
+        var text = try text("")
+        for _ in 0..<2 {
+            text.add("new", .string("a"), at: ["env"])
+            #expect(text.object(at: ["env"])?.string("new") == "a")
+            text.remove("new", at: ["env"])
+            #expect(text.bytes.isEmpty)
+        }
+    }
+
     @Test func leavesNothingOfAFileOfItsOwn() throws {
         var text = try text("\n")
-        text.add("new", entry, at: ["a", "b"])
+        text.add("new", .object(entry), at: ["a", "b"])
         #expect(
             String(decoding: text.bytes, as: UTF8.self)
                 == "{\n  \"a\": {\"b\": {\"new\": {\"command\":\"identityctl\"}}}\n}\n"
