@@ -99,7 +99,11 @@ extension TokenCommand {
 
     /// Writes the token into a file, and keeps it fresh if that is wanted.
     func write(in session: Session) async throws {
-        let file = TokenFile(try self.file.path(), isLocked: self.file.watch)
+        let file = TokenFile(
+            try self.file.path(),
+            isLocked: self.file.watch,
+            try self.file.text(session.environment)
+        )
         let wanted = try WantedToken(token, account, silent, session.environment)
         let source = try session.source(provider, for: "token")
         guard self.file.watch else {
@@ -203,6 +207,7 @@ extension TokenCommand {
         signedRequest.nonce = nil
         var file = TokenFileOptions()
         file.output = nil
+        file.format = nil
         file.watch = false
         var record = RecordOption()
         record.record = nil

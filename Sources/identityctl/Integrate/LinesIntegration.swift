@@ -41,7 +41,7 @@ struct LinesIntegration: Integration {
         content.lines += missing
         return IntegrationPlan(
             changes: try (link?.making() ?? [])
-                + (missing.isEmpty ? [] : [.write(file, content.bytes, "add \(missing.joined(separator: "; "))")]),
+                + (missing.isEmpty ? [] : [.write(file, content.bytes, "add \(Self.summary(missing))")]),
             notes: notes + [link?.obstacle].compactMap(\.self)
         )
     }
@@ -57,12 +57,20 @@ struct LinesIntegration: Integration {
         var isNeeded = !content.lines.isEmpty
         if !isNeeded { isNeeded = try await isLinkShared() }
         return IntegrationPlan(
-            changes: (removed.isEmpty ? [] : [.write(file, content.bytes, "remove \(removed.joined(separator: "; "))")])
+            changes: (removed.isEmpty ? [] : [.write(file, content.bytes, "remove \(Self.summary(removed))")])
                 + (isNeeded ? [] : link?.removing() ?? []),
             notes: usesOfPerson(content.others).map {
                 "The entry '\($0.label.printable)' in \(path.printable) is your own, and stays. Remove it there."
             }
         )
+    }
+
+    /// The lines for a person, without the forwarder's words.
+    private static func summary(_ lines: [String]) -> String {
+        let parts = lines.joined(separator: "; ").split(separator: "fwd_", omittingEmptySubsequences: false)
+        return parts.dropFirst().reduce(String(parts[0])) { text, part in
+            text + "fwd_…" + part.drop { "-_".contains($0) || $0.isLetter || $0.isNumber }
+        }
     }
 
     private func isOlder(_ line: String, than other: String) -> Bool {

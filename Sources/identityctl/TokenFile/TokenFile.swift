@@ -7,13 +7,16 @@ import Synchronization
 final class TokenFile: Sendable {
     let path: String
     private let isLocked: Bool
+    /// Returns the file's text for a token.
+    private let text: @Sendable (String) -> String
     /// The file that was written last. While its descriptor is open, no other file can have its inode number.
     private let written = Mutex<Int32?>(nil)
 
-    /// - Parameter isLocked: Whether the file is locked while it is kept fresh, so that only one process keeps it.
-    init(_ path: String, isLocked: Bool = false) {
-        self.path = path
-        self.isLocked = isLocked
+    /// - Parameters:
+    ///   - isLocked: Whether the file is locked while it is kept fresh, so that only one process keeps it.
+    ///   - text: Returns the file's text for a token; the token alone unless given.
+    init(_ path: String, isLocked: Bool = false, _ text: @escaping @Sendable (String) -> String = { $0 }) {
+        (self.path, self.isLocked, self.text) = (path, isLocked, text)
     }
 
     deinit {
@@ -38,14 +41,14 @@ final class TokenFile: Sendable {
         throw SystemFailure("Another process keeps \(path.printable) fresh. End it, or name another file.")
     }
 
-    /// Puts a file with `text`, and nothing else, in the place of an older one.
+    /// Puts a file with a token, and nothing else, in the place of an older one.
     ///
     /// - Throws: `UsageError` if something else has the name, `SystemFailure`; the older file then stays.
-    func write(_ text: String) throws {
+    func write(_ token: String) throws {
         try checkTarget()
         var kept: Int32 = -1
         do {
-            try PlainFile.write(Array(text.utf8), to: path, in: .name) { descriptor in
+            try PlainFile.write(Array(text(token).utf8), to: path, in: .name) { descriptor in
                 // A file system without locks takes a second keeper.
                 if isLocked { _ = flock(descriptor, LOCK_EX | LOCK_NB) }
                 kept = fcntl(descriptor, F_DUPFD_CLOEXEC, 3)
