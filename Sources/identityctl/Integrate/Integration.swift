@@ -10,6 +10,8 @@ struct IntegratedTool: Sendable {
         case profile
         /// Servers of the Model Context Protocol.
         case servers
+        /// A host of SSH.
+        case host
     }
 
     let name: String
@@ -43,6 +45,8 @@ struct IntegrationSubject: Sendable {
     var server: MCPServerEntry?
     /// The gateway, in place of a server.
     var gateway: GatewayEntry?
+    /// The host, for SSH.
+    var host: String?
 }
 
 /// The way to set one tool up. It reads what is there, and plans; ``Change`` does what is planned.
@@ -79,7 +83,7 @@ struct IntegrationUse: Hashable, Sendable {
     var profile: String?
     /// The account that the setting names.
     var account: String?
-    /// The options of 'integrate' by which the setting was made, if it is about a gateway.
+    /// The words after 'integrate' and the tool by which the setting was made, if it is about a gateway or a host.
     var options: [String] = []
     /// The directory of the project that the setting is for; `nil` for all.
     var project: String?

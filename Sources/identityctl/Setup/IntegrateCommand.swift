@@ -2,6 +2,7 @@
 
 import ArgumentParser
 import IdentityClient
+import OAuthWire
 import SystemSupport
 
 /// The command that sets another tool up to ask this program for tokens.
@@ -32,6 +33,9 @@ struct IntegrateCommand: ToolCommand {
         transform: IntegratedTool.named
     )
     var tool: IntegratedTool
+
+    @Argument(help: ArgumentHelp("For ssh: the host, as you type it after 'ssh'.", valueName: "host"))
+    var host: String?
 
     @Option(
         help: ArgumentHelp("The profile whose addresses get tokens; the default one unless given.", valueName: "name"),
@@ -93,6 +97,11 @@ struct IntegrateCommand: ToolCommand {
             let others = "no --resource, --name, --account and --sign-in"
             throw UsageError("\(tool.name) takes \(tool.asks == .servers ? "--resource, and no --serves" : others).")
         }
+        guard host == nil || tool.asks == .host, tool.asks != .host || serves.isEmpty && (undo || host != nil) else {
+            throw UsageError(
+                tool.asks == .host ? "Which host? Run: identityctl integrate ssh HOST" : "Only ssh takes a host."
+            )
+        }
         guard gateway == nil ? !helper : tool.hasGateway && resource == nil && name == nil && account == nil && !signIn
         else {
             throw UsageError(
@@ -102,7 +111,9 @@ struct IntegrateCommand: ToolCommand {
             )
         }
         guard !signIn || !undo && !dryRun else { throw UsageError("--sign-in goes with neither --undo nor --dry-run.") }
-        let subject = try gatewaySubject(session, home) ?? (undo ? undoneSubject(session) : subject(session))
+        let subject =
+            try gatewaySubject(session, home) ?? hostSubject(session)
+            ?? (undo ? undoneSubject(session) : subject(session))
         let plan: IntegrationPlan
         if let subject, !undo {
             plan = try await integration.adding(subject)
@@ -176,7 +187,8 @@ struct IntegrateCommand: ToolCommand {
     private var undoing: String {
         let options = profile.map { ["--profile", $0] } ?? []
         return Home.line(
-            ["identityctl", "integrate", tool.name] + options + serves.flatMap { ["--serves", $0] }
+            ["identityctl", "integrate", tool.name] + [host].compactMap(\.self) + options
+                + serves.flatMap { ["--serves", $0] }
                 + [("--resource", resource), ("--name", name), ("--account", account), ("--gateway", gateway)].flatMap {
                     option,
                     value in
@@ -190,6 +202,16 @@ struct IntegrateCommand: ToolCommand {
         let named = try session.environment.given("profile", profile).map { try ProfileName($0) }
         let entry = try gateway.map { try GatewayEntry($0, of: named, byHelper: helper, in: home) }
         return entry.map { IntegrationSubject(profile: named, addresses: [], gateway: $0) }
+    }
+
+    /// Returns the host to which SSH brings sockets; `nil` if none is named.
+    private func hostSubject(_ session: Session) throws -> IntegrationSubject? {
+        guard let host else { return nil }
+        guard host.utf8.areAlphanumeric(or: "._-"), host.first != "-" else {
+            throw UsageError("'\(host.printable)' is no host: letters, digits, '.', '_' and '-'.")
+        }
+        let named = try session.environment.given("profile", profile).map { try ProfileName($0) }
+        return IntegrationSubject(profile: named, addresses: [], host: host)
     }
 
     /// Returns the server that a program shall reach: that of `--resource`, or of a profile; `nil` if none is named.

@@ -7,7 +7,7 @@ extension IntegratedTool: ExpressibleByArgument {
     static let all: [IntegratedTool] = [
         .git, .docker, .containers, .kubectl, .cargo, .bazel, .pip, .uv, .pnpm, .aws, .google, .claudeCode, .codex,
         .vscode,
-        .cursor, .gemini, .opencode, .msmtp, .mutt, .neomutt, .mbsync, .aerc, .rclone, .netrc,
+        .cursor, .gemini, .opencode, .msmtp, .mutt, .neomutt, .mbsync, .aerc, .rclone, .netrc, .ssh,
     ]
 
     /// Programs that read another one's settings.
