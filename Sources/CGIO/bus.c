@@ -172,6 +172,7 @@ void *cgio_variant_content(void *variant) { return cgio_library.variant_content(
 const char *cgio_variant_string(void *variant) { return cgio_library.variant_text(variant, NULL); }
 bool cgio_variant_bool(void *variant) { return cgio_library.variant_bool(variant); }
 uint32_t cgio_variant_uint32(void *variant) { return cgio_library.variant_uint32(variant); }
+int32_t cgio_variant_int32(void *variant) { return cgio_library.variant_int32(variant); }
 uint64_t cgio_variant_uint64(void *variant) { return cgio_library.variant_uint64(variant); }
 const uint8_t *cgio_variant_bytes(void *variant, size_t *count) {
     return cgio_library.variant_array(variant, count, 1);

@@ -69,6 +69,11 @@ import CGIO
         has(type: "u") ? unsafe cgio_variant_uint32(pointer) : nil
     }
 
+    /// The number of type `Int32`, or `nil` for another type.
+    package var int32: Int32? {
+        has(type: "i") ? unsafe cgio_variant_int32(pointer) : nil
+    }
+
     /// The bytes of a byte array, or `nil` for another type.
     package var bytes: [UInt8]? {
         guard has(type: "ay") else { return nil }

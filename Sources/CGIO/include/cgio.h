@@ -110,6 +110,7 @@ void *cgio_variant_content(void *variant);
 const char *cgio_variant_string(void *variant);
 bool cgio_variant_bool(void *variant);
 uint32_t cgio_variant_uint32(void *variant);
+int32_t cgio_variant_int32(void *variant);
 uint64_t cgio_variant_uint64(void *variant);
 const uint8_t *cgio_variant_bytes(void *variant, size_t *count);
 bool cgio_is_object_path(const char *text);

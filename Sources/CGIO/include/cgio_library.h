@@ -82,6 +82,7 @@ enum {
     X(variant_text, g_variant_get_string, const char *, (void *, size_t *)) \
     X(variant_bool, g_variant_get_boolean, int, (void *)) \
     X(variant_uint32, g_variant_get_uint32, uint32_t, (void *)) \
+    X(variant_int32, g_variant_get_int32, int32_t, (void *)) \
     X(variant_uint64, g_variant_get_uint64, uint64_t, (void *)) \
     X(variant_array, g_variant_get_fixed_array, const void *, (void *, size_t *, size_t)) \
     X(variant_type, g_variant_get_type_string, const char *, (void *)) \

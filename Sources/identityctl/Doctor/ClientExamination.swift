@@ -188,6 +188,12 @@ struct ProfilesExamination {
         var profile = ExaminedProfile(finding: .unknown(check, "not looked at"))
         do {
             let (environment, options) = (try lines.get(), try ProviderOptions.ungiven)
+            if let desktop = try GNOMEAccounts(environment.profile) {
+                let account = try await desktop.accountName(environment.given("account", nil))
+                profile.finding = .ok(check, "\(account), signed in by GNOME Online Accounts")
+                profile.finding.profiles = [name.text]
+                return profile
+            }
             profile.provider = try? ReachableProvider(options, environment)  // the finding reports a mistake
             profile.directory = try options.cacheChoice(environment).directory
             let client = ClientExamination(

@@ -37,6 +37,7 @@ struct SignInOverview {
         var resources: Set<String> = []
         for name in try directory.names() {
             let profile = Result { try directory.profile(named: name) }
+            if (try? profile.get())?.given("source") != nil { continue }
             if let resource = (try? profile.get())?.given("resource")?.text { resources.insert(resource) }
             rows += try await self.rows(name.text, true, profile, keyring)
         }

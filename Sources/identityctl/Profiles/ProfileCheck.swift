@@ -10,7 +10,9 @@ enum ProfileCheck {
     /// - Throws: `UsageError` that names the file and the line.
     static func check(_ profile: Profile, _ variables: Variables) throws {
         let environment = Variables(["HOME": variables["HOME"] ?? ""]).above(profile)
-        if let resource = profile.given("resource"), profile.leavesToSearch {
+        if try GNOMEAccounts(profile) != nil {
+            // The desktop has client and provider.
+        } else if let resource = profile.given("resource"), profile.leavesToSearch {
             // The first sign-in finds the rest.
             guard WebAddress(resource.text) != nil else { throw resource.error(ProviderOptions.noResource) }
         } else {

@@ -46,7 +46,7 @@ extension Session {
         for command: String
     ) throws -> (any TokenSource)? {
         if let agent = route.agent { return try AgentSource(agent, options, route, for: command) }
-        return nil
+        return try GNOMEAccounts(route.variables.profile)
     }
 
     /// Returns the cache and the provider, for a caller that needs more of them than tokens; `nil` if another source is in their

@@ -172,6 +172,8 @@ extension Setting {
         Setting("serves", .list),
         // Whether programs may begin a sign-in at your desktop: never, or when-needed.
         Setting("sign-in", .text),
+        // The program that has the sign-in, in place of this one: gnome-online-accounts. A line account names which.
+        Setting("source", .text),
         Setting("subject", .text),
         // The name that goes with the token, for helpers whose program wants one.
         Setting("username", .text),

@@ -6,7 +6,7 @@ import OAuthWire
 
 /// The answer to *from where*: a source of tokens, which asks no person.
 ///
-/// There are two: ``ApplicationSource``, the cache and the provider, and ``AgentSource``. Others wrap a source: ``IDTokens``,
+/// There are three: ``ApplicationSource``, the cache and the provider, ``AgentSource``, and ``GNOMEAccounts``. Others wrap one: ``IDTokens``,
 /// ``ProfileBinding``, ``RegisteredClient``, ``RenewedElsewhere`` and ``ShortLifeWarning``. `Session.source` is the one place where a route
 /// becomes a source; most of them stand beside it.
 protocol TokenSource: Sendable {
