@@ -59,10 +59,6 @@ struct MainContextTests {
         let loop = await Self.threadOfTheActor()
         #expect(await Task { @MainContext in callback() }.value == loop)
     }
-
-    @Test func keepsOtherThreadsOut() async {
-        await #expect(processExitsWith: .failure) { MainContext.assumeIsolated {} }
-    }
 }
 
 private final class Numbers: Sendable {

@@ -29,7 +29,7 @@ struct GatewayEntry: Hashable, Sendable {
         let directory = try ProfileDirectory(home.environment)
         let names = try profile.map { [$0] } ?? directory.names()
         guard !byHelper else {
-            let found = try names.first { try directory.profile(named: $0).reaches(address) }
+            let found = try names.first { try TokenReach(of: directory.profile(named: $0)).includes(address) }
             guard let found else {
                 throw UsageError("No profile serves \(address). Run: \(Self.advice(profile, "serves+", served))")
             }

@@ -122,7 +122,8 @@ struct ShortHelp {
         "profile set": ShortHelp(examples: ["profile set work scope=email", "profile set work sign-in=when-needed"]),
         "profile unset": ShortHelp(examples: ["profile unset work scope", "profile unset work login-hint prompt"]),
         "integrate": ShortHelp(
-            examples: ["integrate git --profile work", "integrate git --undo"]
+            examples: ["integrate git --profile work", "integrate git --undo"],
+            options: ["profile", "serves", "resource", "gateway", "name", "sign-in", "undo", "dry-run", "json"]
         ),
         "doctor": ShortHelp(
             examples: ["doctor", "doctor --without-browser --issuer https://id.example.com"],

@@ -31,7 +31,7 @@ struct ConfigFile: Hashable, Sendable {
             return try PlainFile.write(content, to: path, mode: mode) { _ in try checkIsUnchanged() }
         }
         try checkIsUnchanged()
-        guard PlainFile.remove(path) else {
+        guard bytes == nil || PlainFile.remove(path) else {
             throw SystemFailure("\(path.printable) cannot be removed", number: errno)
         }
     }

@@ -70,14 +70,13 @@ import Testing
         #expect(works?.string("state") == "ok", "\(works?.line ?? "")")
         #expect(works?.string("found") == "\(api.address) (api, alice@example.test)", "\(works?.line ?? "")")
         #expect(try await person.run(["forward", "new-phantom", "api"]).status == 0)
-        #expect(try await person.run(["profile", "set", "api", "forward-port=8410"]).status == 0)
         let broken = try await person.finding(tool)
         #expect(broken?.string("state") == "lack", "\(broken?.line ?? "")")
         try await person.mend(broken)
         #expect(try await person.finding(tool)?.string("state") == "ok")
         let place = try await api.place()
         let text = try #require(person.text(file))
-        #expect(text.contains(place.phantom) && text.contains("127.0.0.1:8410/v1"), "\(text)")
+        #expect(text.contains(place.phantom) && text.contains("127.0.0.1:\(place.port)/v1"), "\(text)")
         #expect(text.split(separator: place.phantom).count == 2)
     }
 

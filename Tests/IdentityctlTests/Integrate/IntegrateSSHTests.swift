@@ -14,7 +14,7 @@ import Testing
         try api.person.install(
             "ssh",
             #"""
-            if [ "$1" = -G ]; then sed -n 's/^ *RemoteForward/remoteforward/p' ~/.ssh/config; exit; fi
+            if [ "$1" = -G ]; then sed -n 's/^ *RemoteForward/remoteforward/p' ~/.ssh/config 2>/dev/null; exit 0; fi
             echo "$*" >>~/called; printf /run/user/4321
             """#
         )

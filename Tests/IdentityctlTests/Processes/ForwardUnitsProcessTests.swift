@@ -184,7 +184,7 @@ import Testing
         let rights = agent.drop { $0 != "[Service]" }.filter { line in
             ["Restrict", "NoNew", "Lock", "Limit", "UMask", "SystemCall", "KillMode"].contains { line.hasPrefix($0) }
         }
-        #expect(rights.count == 8)
+        #expect(rights.count == 9)
         for line in rights { #expect(service.contains("\n\(line)\n"), "\(line)") }
         #expect(units.texts["identityctl-forward-api.socket"]?.contains("\nListenStream=[::1]:8410\n") == true)
         #expect(throws: UsageError.self) { try ForwardUnits([:], program: "/a %h/identityctl", hasIPv6: true) }

@@ -83,7 +83,7 @@ import Testing
 
         let words = [
             "url": "\(issuer)/userinfo", "name": "work", "name=value": "prompt=login", "option": "scope",
-            "path": "\(home)/key", "socket": "\(home)/socket",
+            "path": "\(home)/key", "socket": "\(home)/socket", "host": "a",
             "tool": "git", "scheme": "org.example.test", "command": "true", "where": "gitlab",
         ]
         let cloud = "https://login.microsoftonline.com/organizations"

@@ -62,6 +62,14 @@ import Testing
         }
     }
 
+    @Test func namesAForwarderThatDoesNotRun() async throws {
+        let api = try await ForwardedAPI()
+        let port = try await api.place().port
+        let doctor = try await run("A program does not reach the forwarder", api.person)
+        #expect(doctor.output.contains(/forward api +lack +no forwarder runs/), "\(doctor)")
+        #expect(doctor.output.contains("\(port)"), "\(doctor)")
+    }
+
     @Test func namesTheEndOfASignInEverywhere() async throws {
         let person = try await Person(serves: "https://git.example.test")
         try await person.addProfile("mail", serves: [])

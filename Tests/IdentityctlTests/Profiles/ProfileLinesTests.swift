@@ -12,7 +12,8 @@ import Testing
     /// The options that belong to one call: a profile's line would be wrong for the others.
     private static let ofOneCall: [String: Set] = [
         "login": ["finish", "grant", "grant-parameter-file", "mcp", "record", "start"],
-        "token": ["nonce", "output", "record", "request", "watch"], "logout": ["all", "discard", "everywhere"],
+        "token": ["format", "nonce", "output", "record", "request", "watch"],
+        "logout": ["all", "discard", "everywhere"],
         "accounts": ["all", "default", "support"], "setup": ["domain", "integrate", "name"],
         "ssh-certificate": ["output"],
         "exchange": ["actor-token-file", "actor-token-type", "record", "subject-token-file", "subject-token-type"],

@@ -3,6 +3,7 @@
 import Foundation
 import Glibc
 import IdentityTestSupport
+import Synchronization
 import SystemSupport
 import Testing
 
@@ -10,6 +11,7 @@ import Testing
 final class ActivatedTool: Sendable {
     let identifier: pid_t
     private let errorPath: String
+    private let hasEnded = Mutex(false)
 
     /// - Parameter file: The path of a file for its standard error.
     init(
@@ -38,7 +40,13 @@ final class ActivatedTool: Sendable {
         ).get()
     }
 
-    deinit { kill(identifier, SIGKILL) }
+    /// A process that nobody waits for would stay, and keep the tests' other processes from being waited for.
+    deinit {
+        guard !hasEnded.withLock({ $0 }) else { return }
+        kill(identifier, SIGKILL)
+        var status: Int32 = 0
+        _ = unsafe waitpid(identifier, &status, 0)
+    }
 
     /// Its standard error so far.
     var errors: String { (try? String(contentsOfFile: errorPath, encoding: .utf8)) ?? "" }
@@ -48,8 +56,9 @@ final class ActivatedTool: Sendable {
     /// - Returns: The exit status.
     func status() async throws -> Int32 {
         var status: Int32 = 0
-        let hasEnded = try await eventually { unsafe waitpid(self.identifier, &status, WNOHANG) == self.identifier }
-        try #require(hasEnded, "\(errors)")
+        let isOver = try await eventually { unsafe waitpid(self.identifier, &status, WNOHANG) == self.identifier }
+        try #require(isOver, "\(errors)")
+        hasEnded.withLock { $0 = true }
         return status & 0x7F == 0 ? status >> 8 & 0xFF : 128 + status & 0x7F
     }
 }
