@@ -40,7 +40,7 @@ final class ActivatedTool: Sendable {
         ).get()
     }
 
-    /// A process that nobody waits for would stay, and keep the tests' other processes from being waited for.
+    /// Waits for the process as well: an ended one that stays would hide the ends of the tests' other processes.
     deinit {
         guard !hasEnded.withLock({ $0 }) else { return }
         kill(identifier, SIGKILL)
